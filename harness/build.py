@@ -1,0 +1,289 @@
+"""Compiles solve files through the CMake module in cmake/: those of a source tree in its build/, any other into a cache."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from harness.errors import UsageError
+from harness.signature import Parameter, explain, write_check
+
+PACKAGE = Path(__file__).parent
+COMPILE_SECONDS = 180
+
+# How the CUDA-on-CPU layer marks, in the compiler's output, what it does not support.
+UNSUPPORTED_MARKER = "cudacpu: unsupported: "
+
+
+@dataclass(frozen=True)
+class Build:
+    """A solve file's library; `runtime` is the CUDA-on-CPU runtime it needs, None for the gpu backend."""
+
+    library: Path
+    runtime: Path | None
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The compilers of this machine as CMake found them: command lines by backend (gpu, cpu, checked)."""
+
+    directory: Path
+    commands: dict[str, list[list[str]]]
+    compiler: str
+    nvcc: str
+    notes: str
+
+    @property
+    def runtime(self) -> Path:
+        return self.directory / "libcudacpu.so"
+
+
+class BuildError(Exception):
+    """A file did not compile. `verdict` is compile-error or unsupported, `output` what the compiler printed."""
+
+    def __init__(self, verdict: str, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.verdict = verdict
+        self.output = output
+
+
+# ---- cache and tools --------------------------------------------------------------------------------------------------
+
+
+def cache_directory() -> Path:
+    """Where builds are kept. Raises UsageError if it cannot be written."""
+    directory = Path(platformdirs.user_cache_dir("solve-judge"))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"the cache {directory} cannot be written ({error.strerror}): set XDG_CACHE_HOME to a directory that can"
+        ) from None
+    return directory
+
+
+def find_tool(name: str) -> str | None:
+    """A program from the environment this Python belongs to, else from PATH."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def _cmake() -> str:
+    cmake = find_tool("cmake")
+    if cmake is None:
+        raise UsageError("cmake was not found: install it with pip install cmake ninja")
+    return cmake
+
+
+def _generator() -> list[str]:
+    ninja = find_tool("ninja")
+    return ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
+
+
+def find_nvcc() -> str | None:
+    """Whether CMake will find an nvcc, by the same order: CUDACXX, CUDA_HOME, PATH, NVIDIA's wheels."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    wheels = sorted(Path(sys.prefix).glob("lib/python3*/site-packages/nvidia/*/bin"))
+    return (
+        os.environ.get("CUDACXX")
+        or (home and shutil.which("nvcc", path=str(Path(home) / "bin")))
+        or shutil.which("nvcc")
+        or next((found for w in wheels if (found := shutil.which("nvcc", path=str(w)))), None)
+    )
+
+
+def _identity(program: str | None) -> str:
+    """A program's path, size and time of change: a new compiler at an old path is another compiler."""
+    if program is None or not os.path.exists(program):
+        return f"{program}"
+    status = os.stat(program)
+    return f"{os.path.realpath(program)} {status.st_size} {status.st_mtime_ns}"
+
+
+def _digest(*parts: str | bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds an advisory lock on `path` that ends with the process, however it ends."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@functools.cache
+def toolchain(capability: str | None) -> Toolchain:
+    """The toolchain for this machine, configured on first use (some seconds) and kept in the cache.
+
+    `capability` is the compute capability of the GPU that is present ("9.0"), or None.
+    """
+    own = [PACKAGE / "signature.py", *sorted(PACKAGE.glob("cmake/**/*")), *sorted(PACKAGE.glob("cudacpu/**/*"))]
+    sources = [path.read_bytes() for path in own if path.is_file() and path.suffix not in (".md", ".pyc")]
+    compilers = [_identity(shutil.which(name)) for name in ("c++", "g++", "clang++")] + [_identity(find_nvcc())]
+    variables = [f"{name}={os.environ.get(name)}" for name in ("CXX", "CXXFLAGS", "CUDACXX", "CUDA_HOME", "CUDAFLAGS")]
+    key = _digest(*sources, *compilers, *variables, sys.executable, str(capability))
+
+    root = cache_directory() / "toolchains"
+    root.mkdir(exist_ok=True)
+    directory = root / key
+    ready = directory / "ready"
+    with _locked(root / f"{key}.lock"):
+        if not ready.exists():
+            shutil.rmtree(directory, ignore_errors=True)
+            source = PACKAGE / "cmake" / "toolchain"
+            configure = [_cmake(), "-S", source, "-B", directory, *_generator(), f"-DPython3_EXECUTABLE={sys.executable}"]
+            for command in (configure, [_cmake(), "--build", directory]):
+                done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+                if done.returncode != 0:
+                    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+                    raise UsageError(f"the toolchain could not be set up: {' '.join(map(str, command))} failed: {last}")
+            ready.touch()
+    description = json.loads((directory / "toolchain.json").read_text())
+    return Toolchain(directory, description["commands"], description["compiler"], description["nvcc"], description["notes"])
+
+
+# ---- one file ---------------------------------------------------------------------------------------------------------
+
+
+def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], tools: Toolchain) -> Build:
+    """The library of `source` for a backend (gpu, cpu, checked), from the cache where nothing has changed.
+
+    Raises BuildError if it does not compile, UsageError if there is no compiler. A failed build leaves nothing behind;
+    processes that build the same file at once do not disturb each other.
+    """
+    if backend not in tools.commands:
+        raise UsageError(tools.notes or "no compiler was found")
+    source = source.absolute()
+    runtime = None if backend == "gpu" else tools.runtime
+    key = _digest(json.dumps(tools.commands[backend]), repr(parameters), os.fspath(source), source.read_bytes())
+    entries = cache_directory() / "solves" / key
+    entries.mkdir(parents=True, exist_ok=True)
+    for entry in entries.iterdir():
+        if _is_current(entry):
+            return Build(_library(entry, source), runtime)
+
+    with tempfile.TemporaryDirectory(dir=entries.parent, prefix="building-") as scratch:
+        work, entry = Path(scratch) / "work", Path(scratch) / "entry"
+        entry.mkdir()
+        write_check(parameters, work)
+        places = {"@SOURCE@": os.fspath(source), "@LIBRARY@": os.fspath(_library(entry, source)), "@WORK@": os.fspath(work)}
+        for command in tools.commands[backend]:
+            _run([_fill(word, places) for word in command], source, parameters)
+        included = {path: _digest(Path(path).read_bytes()) for path in _read_depfile(work / "depfile")}
+        (entry / "included.json").write_text(json.dumps(included))
+        final = entries / _digest(json.dumps(included))
+        try:
+            entry.rename(final)
+        except OSError:  # another process was quicker with the same contents
+            if not _is_current(final):
+                raise
+    return Build(_library(final, source), runtime)
+
+
+def _library(entry: Path, source: Path) -> Path:
+    return entry / f"lib{source.stem}.so"
+
+
+def _is_current(entry: Path) -> bool:
+    """Whether the headers that a cached library was built with are still the same."""
+    try:
+        included = json.loads((entry / "included.json").read_text())
+        return all(_digest(Path(path).read_bytes()) == digest for path, digest in included.items())
+    except OSError:  # a header has gone
+        return False
+
+
+def _fill(word: str, places: dict[str, str]) -> str:
+    for name, value in places.items():
+        word = word.replace(name, value)
+    return word
+
+
+def _read_depfile(path: Path) -> list[str]:
+    """The prerequisites in a depfile, without those of the build's own scratch directory."""
+    words = re.findall(r"(?:\\.|[^\s\\])+", path.read_text(errors="surrogateescape").partition(":")[2].replace("\\\n", " "))
+    names = [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
+    return sorted({name for name in names if not Path(name).is_relative_to(path.parent)})
+
+
+def _run(command: list[str], source: Path, parameters: tuple[Parameter, ...]) -> None:
+    # English messages, whatever the user's language: some of them are recognised below.
+    environment = {**os.environ, "LC_ALL": "C"}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        output = process.communicate(timeout=COMPILE_SECONDS)[0].decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.communicate()
+        raise BuildError("compile-error", f"the compiler took longer than {COMPILE_SECONDS} s") from None
+    if process.returncode != 0:
+        raise _explain(output, source, parameters)
+
+
+def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> BuildError:
+    if UNSUPPORTED_MARKER in output:
+        line = next(line for line in output.splitlines() if UNSUPPORTED_MARKER in line)
+        feature = line.partition(UNSUPPORTED_MARKER)[2].strip("\"' ")
+        where = re.search(r":(\d+)", line.partition(UNSUPPORTED_MARKER)[0])
+        return BuildError("unsupported", f"line {where[1]}: {feature}" if where else feature, output)
+    sentence = explain(output, parameters)
+    if sentence is None:
+        # The first line that speaks of an error, shortened to the file's name: path:12:5: error: ... or path(12): error: ...
+        error = next((line for line in output.splitlines() if re.search(r"\berror\b", line)), output.strip()[:500])
+        sentence = error.replace(f"{source.parent}{os.sep}", "").strip() or "the compiler failed without a message"
+    return BuildError("compile-error", sentence, output)
+
+
+# ---- a source tree ----------------------------------------------------------------------------------------------------
+
+
+def build_tree(root: Path) -> None:
+    """Brings build/ up to date. What does not compile has no library afterwards; `find_in_tree` then says so."""
+    tree = root / "build"
+    tree.mkdir(exist_ok=True)
+    with _locked(tree / ".judge.lock"):
+        if not (tree / "CMakeCache.txt").exists():
+            command = [_cmake(), "-S", root, "-B", tree, *_generator(), f"-DPython3_EXECUTABLE={sys.executable}"]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+            if done.returncode != 0:
+                raise UsageError(f"cmake -B build failed: {' '.join(done.stderr.split())[:500]}")
+        ninja = "CMAKE_GENERATOR:INTERNAL=Ninja" in (tree / "CMakeCache.txt").read_text()
+        keep_going = ["-k", "0"] if ninja else ["-k"]
+        # Its status is not asked: a file that does not compile gets its own verdict.
+        subprocess.run([_cmake(), "--build", tree, "--parallel", "--", *keep_going], capture_output=True)
+
+
+def find_in_tree(root: Path, source: Path, backend: str) -> Build | None:
+    """The library that build/ holds for a file of cuda/, None if it did not compile."""
+    directories = {"gpu": root / "build", "cpu": root / "build" / "cpu", "checked": root / "build" / "cpu" / "checked"}
+    library = directories[backend] / f"lib{source.stem}.so"
+    if not library.exists():
+        return None
+    return Build(library, None if backend == "gpu" else root / "build" / "cpu" / "libcudacpu.so")

@@ -1,0 +1,166 @@
+"""The CUDA driver through ctypes: is there a GPU, what is it, device memory that other processes can open.
+
+The driver API and not a Python package of bindings: it is there wherever a GPU is usable, in every version the same, and
+needs no CUDA build of anything. Contexts are the primary ones, which torch and cudart share.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import dataclass
+
+
+class GpuError(Exception):
+    """A call of the driver failed; the text is the driver's."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU's fixed properties: bytes, bytes per second (from memory clock and bus width), and counts."""
+
+    name: str
+    capability: str
+    memory_bytes: int
+    l2_bytes: int
+    multiprocessors: int
+    peak_bandwidth: float
+    driver: str
+
+
+# CUdevice_attribute in cuda.h
+_MULTIPROCESSOR_COUNT = 16
+_MEMORY_CLOCK_KHZ = 36
+_MEMORY_BUS_WIDTH_BITS = 37
+_L2_CACHE_BYTES = 38
+_CAPABILITY_MAJOR = 75
+_CAPABILITY_MINOR = 76
+
+# CUipcMem_flags in cuda.h
+_IPC_LAZY_ENABLE_PEER_ACCESS = 1
+
+
+class _IpcHandle(ctypes.Structure):
+    _fields_ = [("reserved", ctypes.c_ubyte * 64)]
+
+
+@functools.cache
+def _driver() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        raise GpuError("there is no NVIDIA driver (libcuda.so.1)") from None
+    library.cuIpcOpenMemHandle_v2.argtypes = [ctypes.c_void_p, _IpcHandle, ctypes.c_uint]
+    for name in ("cuMemFree_v2", "cuIpcCloseMemHandle"):
+        getattr(library, name).argtypes = [ctypes.c_uint64]
+    library.cuIpcGetMemHandle.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    library.cuMemAlloc_v2.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+def error_text(status: int) -> str:
+    """The driver's words for a CUresult, e.g. "an illegal memory access was encountered (700)"."""
+    text = ctypes.c_char_p()
+    _driver().cuGetErrorString(status, ctypes.byref(text))
+    return f"{text.value.decode() if text.value else 'unknown error'} ({status})"
+
+
+def _call(name: str, *arguments: object) -> None:
+    status = getattr(_driver(), name)(*arguments)
+    if status != 0:
+        raise GpuError(error_text(status))
+
+
+@functools.cache
+def describe() -> Gpu:
+    """The properties of GPU 0 among the visible ones (CUDA_VISIBLE_DEVICES). Raises GpuError if none is usable."""
+    _call("cuInit", 0)
+    device = ctypes.c_int()
+    _call("cuDeviceGet", ctypes.byref(device), 0)
+    name = ctypes.create_string_buffer(256)
+    _call("cuDeviceGetName", name, len(name), device)
+    memory = ctypes.c_size_t()
+    _call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+    version = ctypes.c_int()
+    _call("cuDriverGetVersion", ctypes.byref(version))
+
+    def attribute(number: int) -> int:
+        value = ctypes.c_int()
+        _call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+        return value.value
+
+    # Two transfers per memory clock (double data rate), bus width in bits.
+    bandwidth = 2 * attribute(_MEMORY_CLOCK_KHZ) * 1e3 * attribute(_MEMORY_BUS_WIDTH_BITS) / 8
+    return Gpu(
+        name=name.value.decode(),
+        capability=f"{attribute(_CAPABILITY_MAJOR)}.{attribute(_CAPABILITY_MINOR)}",
+        memory_bytes=memory.value,
+        l2_bytes=attribute(_L2_CACHE_BYTES),
+        multiprocessors=attribute(_MULTIPROCESSOR_COUNT),
+        peak_bandwidth=bandwidth,
+        driver=f"CUDA {version.value // 1000}.{version.value % 1000 // 10}",
+    )
+
+
+@functools.cache
+def open_context() -> None:
+    """Makes the primary context of GPU 0 current in this thread; once per process."""
+    _call("cuInit", 0)
+    context = ctypes.c_void_p()
+    _call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    _call("cuCtxSetCurrent", context)
+
+
+def free_memory() -> int:
+    """Free device memory in bytes."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    _call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+    return free.value
+
+
+def synchronize() -> None:
+    """Waits for all work of the context. Raises GpuError with the driver's words if any of it failed."""
+    _call("cuCtxSynchronize")
+
+
+def reset_persisting_l2() -> None:
+    """Turns L2 lines that a kernel set aside as persisting back into normal ones."""
+    _call("cuCtxResetPersistingL2Cache")
+
+
+def allocate(size: int) -> int:
+    """Address of `size` bytes that are an allocation of their own (IPC maps whole allocations)."""
+    address = ctypes.c_uint64()
+    _call("cuMemAlloc_v2", ctypes.byref(address), size)
+    return address.value
+
+
+def free(address: int) -> None:
+    _call("cuMemFree_v2", address)
+
+
+def export(address: int) -> bytes:
+    """A handle by which another process can open the allocation at `address`."""
+    handle = _IpcHandle()
+    _call("cuIpcGetMemHandle", ctypes.byref(handle), address)
+    return bytes(handle.reserved)
+
+
+def open_exported(handle: bytes) -> int:
+    """Address in this process of an allocation that another process exported."""
+    structure = _IpcHandle.from_buffer_copy(handle)
+    address = ctypes.c_uint64()
+    _call("cuIpcOpenMemHandle_v2", ctypes.byref(address), structure, _IPC_LAZY_ENABLE_PEER_ACCESS)
+    return address.value
+
+
+class DeviceArray:
+    """Presents device memory to torch.as_tensor through __cuda_array_interface__, without a copy."""
+
+    def __init__(self, address: int, count: int, dtype: str) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (count,),
+            "typestr": dtype,
+            "data": (address, False),
+            "version": 3,
+        }

@@ -1,0 +1,588 @@
+"""Decides: runs a submission's cases in a worker, looks at what is in the arena afterwards, gives the verdict."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import traceback
+import zlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from harness import facts as facts_module
+from harness import gpu, rows
+from harness.arena import DeviceArena, HostArena, poison
+from harness.backend import Backend
+from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, find_tool, toolchain
+from harness.check import Check
+from harness.errors import UsageError
+from harness.facts import Facts
+from harness.problems import Arrays, Case, Problem
+from harness.rows import CaseResult, Row
+from harness.server import WORKER_FAILED
+from harness.submission import Submission
+from harness.supervisor import ForkServer, Reply, WorkerHandle
+
+CALL_SECONDS = 10.0
+COMPILE_SECONDS = 60.0  # more for a worker's first call: Triton compiles in it
+LOAD_SECONDS = 60.0
+
+# Every case up to this size also runs in the checked build, which compares each access with exact bounds.
+CHECKED_ELEMENTS = 4097
+
+# A solve that always crashes would cost a new worker per case; after so many the rest is not run.
+MAX_CRASHES = 12
+
+MIRROR_GUARD = 1 << 20  # guard of a host arena that is copied to the device and back
+
+CUDA_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
+
+KERNEL_MEMORY_POISON = (0xFF, 0x71)  # for memory that a solve allocates on the CPU backend, by poison
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose. `timeout` is seconds per call, None for the default with its allowance for compilation."""
+
+    seed: int
+    timeout: float | None = None
+    strict: bool = False
+    case: str | None = None
+    large: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was seen in a call: the verdict it asks for and a clause that says what it was."""
+
+    verdict: str
+    text: str
+
+
+def is_copying_forced() -> bool:
+    """JUDGE_NO_IPC=1 makes the gpu backend copy buffers as it does where CUDA IPC is refused."""
+    return os.environ.get("JUDGE_NO_IPC") == "1"
+
+
+class Session:
+    """One run of the judge on one backend: the fork server, the toolchain, the options. A context manager."""
+
+    def __init__(self, backend: Backend, options: Options, needs_torch: bool) -> None:
+        self.backend = backend
+        self.options = options
+        self.copying = is_copying_forced()
+        modules = ("torch", "triton", "triton.language", "triton.runtime.interpreter") if needs_torch else ()
+        self.fork_server = ForkServer(backend.name, modules)
+        self._built_trees: set[Path] = set()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.fork_server.__exit__(*error)
+
+    @property
+    def tools(self) -> Toolchain:
+        return toolchain(self.backend.gpu.capability if self.backend.gpu else None)
+
+    def build(self, submission: Submission) -> dict[str, Build | None]:
+        """The libraries to run a submission with, by kind; Python files need none. Raises BuildError."""
+        if submission.language == "python":
+            return {"python": None}
+        kinds = ("gpu",) if self.backend.name == "gpu" else ("cpu", "checked")
+        found: dict[str, Build | None] = {}
+        for kind in kinds:
+            build = self._find_in_tree(submission, kind)
+            found[kind] = build or build_file(submission.path, kind, submission.problem.parameters, self.tools)
+        return found
+
+    def _find_in_tree(self, submission: Submission, kind: str) -> Build | None:
+        if submission.tree is None:
+            return None
+        if submission.tree not in self._built_trees:
+            build_tree(submission.tree)
+            self._built_trees.add(submission.tree)
+        return find_in_tree(submission.tree, submission.path, kind)
+
+    def arena(self, problem: Problem, cases: list[Case]) -> HostArena | DeviceArena:
+        if self.backend.name == "cpu":
+            return HostArena(problem, cases)
+        if not self.copying:
+            try:
+                return DeviceArena(problem, cases)
+            except gpu.GpuError:
+                self.copying = True
+        return HostArena(problem, cases, guard=MIRROR_GUARD)
+
+    def worker(self, path: Path, problem: Problem, build: Build | None, arena: HostArena | DeviceArena) -> WorkerHandle:
+        case_bytes = sum(segment.capacity for segment in arena.segments)
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return WorkerHandle(
+            self.fork_server,
+            backend=self.backend.name,
+            path=path.absolute(),
+            library=build.library.absolute() if build else None,
+            runtime=build.runtime.absolute() if build and build.runtime else None,
+            parameters=problem.parameters,
+            arena=arena,
+            memory_bytes=min((4 << 30) + 8 * case_bytes, total // 2),
+        )
+
+
+def select_cases(problem: Problem, options: Options) -> list[Case]:
+    """The cases in run order: shuffled by the seed, the special ones last. Raises UsageError for an unknown --case."""
+    everything = problem.cases(options.seed)
+    if options.case is not None:
+        chosen = [case for case in everything if case.name == options.case]
+        if not chosen:
+            raise UsageError(
+                f"{problem.name} has no case {options.case!r} with seed {options.seed}: "
+                f"python -m harness problems {problem.name} --seed {options.seed} lists them"
+            )
+        return chosen
+    ordinary = [c for c in everything if c.group not in ("special", "large")]
+    special = [c for c in everything if c.group == "special"]
+    large = [c for c in everything if c.group == "large" and options.large]
+    chance = random.Random(options.seed)
+    for group in (ordinary, special):
+        chance.shuffle(group)
+    return ordinary + large + special
+
+
+def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
+    """Why a case cannot be run for want of memory, or ""."""
+    buffers = sum(problem.lengths(case.sizes)[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers)
+    # The judge holds inputs, outputs and their copies, and some float64 arrays of an output's length.
+    host = 2 * buffers + 5 * 8 * case.elements + (buffers if backend.name == "cpu" else 0)
+    with open("/proc/meminfo") as file:
+        available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+    if host > available:
+        return f"needs {host / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available"
+    if backend.gpu and buffers + (1 << 30) > backend.gpu.memory_bytes:
+        return f"needs {buffers / 1e9:.1f} GB of GPU memory, {backend.gpu.name} has {backend.gpu.memory_bytes / 1e9:.1f} GB"
+    return ""
+
+
+def replay_command(submission: Submission, session: Session, case: Case) -> str:
+    words = ["python", "-m", "harness", "check", os.fspath(submission.path), "--problem", submission.problem.name]
+    words += ["--backend", session.backend.name, "--seed", str(session.options.seed), "--case", case.name]
+    if session.options.timeout is not None:
+        words += ["--timeout", f"{session.options.timeout:g}"]
+    return shlex.join(words)
+
+
+class _Trial:
+    """Judges one submission: one arena, a worker for each build, the cases in order."""
+
+    def __init__(self, submission: Submission, session: Session, builds: dict[str, Build | None], cases: list[Case]) -> None:
+        self.submission = submission
+        self.problem = submission.problem
+        self.session = session
+        self.builds = builds
+        self.flags: set[str] = set()
+        self.remarks: list[str] = []
+        self.live_bytes: list[int] = []
+        self.load_failure: Finding | None = None
+        self.outputs: dict[str, bytes] = {}
+        self.cases = cases
+        self._workers: dict[str, WorkerHandle] = {}
+        self._warm: set[str] = set()
+        self._crashes = 0
+        self._previous: tuple[int, str, Arrays] | None = None
+        self._repeated = {c.contents for c in cases if c.contents != c.name and c.group != "timing"}
+
+    def run(self, progress: Callable[[], None]) -> list[CaseResult]:
+        results: list[CaseResult] = []
+        with ExitStack() as stack:
+            runnable = []
+            for case in self.cases:
+                problem = does_not_fit(self.problem, case, self.session.backend)
+                if problem:
+                    results.append(self._not_run(case, problem))
+                else:
+                    runnable.append(case)
+            if not runnable:
+                return results
+            self.arena = stack.enter_context(self.session.arena(self.problem, runnable))
+            stack.callback(self._end_workers)
+            stop = ""
+            for case in runnable:
+                self._look_for_late_writes(results)
+                if stop:
+                    results.append(self._not_run(case, stop))
+                    continue
+                result = self._run_case(case, len(results))
+                if self.load_failure:
+                    return []
+                results.append(result)
+                progress()
+                if result.verdict == rows.TIME_LIMIT_EXCEEDED:
+                    stop = f"not run after the time limit in {case.name}"
+                elif self._crashes >= MAX_CRASHES:
+                    stop = f"not run after {MAX_CRASHES} crashed workers"
+            self._look_for_late_writes(results)
+        return results
+
+    def _not_run(self, case: Case, why: str) -> CaseResult:
+        return CaseResult(case.name, case.group, rows.NOT_RUN, why, replay_command(self.submission, self.session, case))
+
+    def _end_workers(self) -> None:
+        for worker in self._workers.values():
+            worker.__exit__()
+        self._workers.clear()
+
+    def _drop_worker(self, kind: str) -> None:
+        self._workers.pop(kind).__exit__()
+        self._warm.discard(kind)
+        self._crashes += 1
+
+    def _worker(self, kind: str) -> WorkerHandle | Finding:
+        """A loaded worker for a build, or why it could not be loaded."""
+        if kind in self._workers:
+            return self._workers[kind]
+        worker = self.session.worker(self.submission.path, self.problem, self.builds[kind], self.arena)
+        self._workers[kind] = worker
+        reply = worker.wait_loaded(LOAD_SECONDS)
+        if reply.body.get("loaded"):
+            return worker
+        if "failed" in reply.body:
+            failure, text = _pair(reply.body["failed"])
+            verdict = {"memory": rows.OUT_OF_MEMORY, "unsupported": rows.UNSUPPORTED}.get(failure, rows.COMPILE_ERROR)
+            finding = Finding(verdict, text)
+        else:
+            finding = _ended(reply, worker, LOAD_SECONDS, self.problem, "while the file was loaded")
+        self._drop_worker(kind)
+        return finding
+
+    def _run_case(self, case: Case, index: int) -> CaseResult:
+        inputs = self.problem.inputs(case, self.session.options.seed)
+        reference = self.problem.reference(inputs, case.sizes)
+        findings: list[Finding] = []
+        numbers: dict = {}
+        for flip, kind in enumerate(self.builds):
+            if kind == "checked" and case.elements > CHECKED_ELEMENTS:
+                continue
+            worker = self._worker(kind)
+            if isinstance(worker, Finding):
+                self.load_failure = worker
+                return self._not_run(case, worker.text)
+            self.arena.prepare(case, inputs, bool(flip))
+            reply = worker.request(self._request(case, bool(flip)), self._seconds(kind))
+            self._warm.add(kind)
+            found, check = self._look(case, kind, worker, reply, inputs, reference, bool(flip))
+            findings += found
+            if check is not None:
+                numbers = {k: v for k, v in vars(check).items() if k != "message"}
+                self._previous = (index, kind, {p.name: self.arena.read(p.name) for p in self._outputs})
+                self._compare_with_repeat(case, kind, check)
+            if reply.outcome != "answered" or "device" in reply.body:
+                self._drop_worker(kind)
+                self._previous = None
+        findings.sort(key=lambda f: rows.PRECEDENCE.index(f.verdict))
+        verdict, text = (findings[0].verdict, findings[0].text) if findings else (rows.ACCEPTED, "")
+        message = f"{case.name}: {text}" if text else ""
+        replay = replay_command(self.submission, self.session, case)
+        return CaseResult(case.name, case.group, verdict, message, replay, numbers)
+
+    @property
+    def _outputs(self) -> list:
+        return [p for p in self.problem.buffers if p.role != "in"]
+
+    def _request(self, case: Case, flip: bool) -> dict:
+        # Threads of a block run forward, backward or in a random order on the CPU backend.
+        order = zlib.crc32(case.name.encode()) + flip
+        return {
+            "op": "run",
+            **placement(self.problem, case),
+            "schedule": order % 3 if order % 3 < 2 else order,
+            "poison_byte": KERNEL_MEMORY_POISON[case.poison ^ flip],
+        }
+
+    def _seconds(self, kind: str) -> float:
+        if self.session.options.timeout is not None:
+            return self.session.options.timeout
+        return CALL_SECONDS + (0 if kind in self._warm else COMPILE_SECONDS)
+
+    def _look(
+        self,
+        case: Case,
+        kind: str,
+        worker: WorkerHandle,
+        reply: Reply,
+        inputs: Arrays,
+        reference: Arrays,
+        flip: bool,
+    ) -> tuple[list[Finding], Check | None]:
+        """What a call left behind: findings, and the check of the output if the call returned."""
+        seen = worker.facts()
+        build = self.builds[kind]
+        findings = []
+        damage = self.arena.damage() if "device" not in reply.body else None
+        if damage:
+            findings.append(Finding(rows.OUT_OF_BOUNDS, str(damage)))
+        if seen.violation_kind in (1, 2):
+            # Said with thread and line: preferred to what the guards show.
+            findings.insert(0, Finding(rows.OUT_OF_BOUNDS, violation_text(seen, self.problem, build, self.submission)))
+        if reply.outcome != "answered":
+            seconds = self._seconds(kind)
+            return [*findings, _ended(reply, worker, seconds, self.problem, "during the call", build)], None
+
+        body = reply.body
+        if "raised" in body:
+            raised, text = _pair(body["raised"])
+            verdict = {
+                "memory": rows.OUT_OF_MEMORY,
+                "unsupported": rows.UNSUPPORTED,
+                "bounds": rows.OUT_OF_BOUNDS,
+            }.get(raised, rows.RUNTIME_ERROR)
+            findings.append(Finding(verdict, text))
+            return findings, None
+        if "device" in body:
+            findings.append(Finding(rows.RUNTIME_ERROR, str(body["device"])))
+            return findings, None
+
+        if case.group != "special" and seen.undefined_count:
+            self.flags.add(rows.UNDEFINED_BEHAVIOUR)
+            self._remark(f"undefined behaviour: {facts_module.text(seen.undefined)}")
+        self.live_bytes.append(seen.live_bytes)
+        for parameter in self.problem.buffers:
+            if parameter.role == "in":
+                findings += self._compare_input(parameter.name, inputs[parameter.name])
+        outputs = {p.name: self.arena.read(p.name) for p in self._outputs}
+        poisons = {p.name: poison(case, len(outputs[p.name]), p.dtype, flip) for p in self._outputs}
+        check = self.problem.check(inputs, outputs, reference, poisons)
+        if not check.passed:
+            findings.append(Finding(rows.WRONG_ANSWER, check.message))
+        if case.group != "special" and check.passed != check.published_passed:
+            self.flags.add(rows.PUBLISHED_RULE_DIFFERS)
+        launch = str(body.get("launch", ""))
+        if launch:
+            if f"({CUDA_OUT_OF_MEMORY})" in launch:
+                findings.append(Finding(rows.OUT_OF_MEMORY, f"CUDA says: {launch}"))
+            elif check.passed:
+                self.flags.add(rows.LAUNCH_ERROR)
+                self._remark(f"a CUDA call failed at {case.name}, yet the output is right: {launch}")
+            else:
+                findings.append(Finding(rows.RUNTIME_ERROR, f"a CUDA call failed and the output is wrong: {launch}"))
+        return findings, check
+
+    def _remark(self, text: str) -> None:
+        if text not in self.remarks and len(self.remarks) < 5:
+            self.remarks.append(text)
+
+    def _compare_input(self, name: str, before: np.ndarray) -> list[Finding]:
+        after = self.arena.read(name)
+        changed = np.flatnonzero(after.view(np.uint8) != before.view(np.uint8)) // before.itemsize
+        if not len(changed):
+            return []
+        first = int(changed[0])
+        count = len(np.unique(changed))
+        text = f"{count} element{'s' if count > 1 else ''} of {name} changed: {name}[{first}] was {before[first]:.9g}, is {after[first]:.9g}"
+        return [Finding(rows.INPUT_MODIFIED, text)]
+
+    def _compare_with_repeat(self, case: Case, kind: str, check: Check) -> None:
+        if case.contents not in self._repeated or not check.passed:
+            return
+        bits = b"".join(self.arena.read(p.name).tobytes() for p in self._outputs)
+        if self.outputs.setdefault(f"{kind} {case.contents}", bits) != bits:
+            self.flags.add(rows.NONDETERMINISTIC)
+
+    def _look_for_late_writes(self, results: list[CaseResult]) -> None:
+        """An output that changes after the judge has looked at it was still being written when solve returned."""
+        if self._previous is None:
+            return
+        index, _, before = self._previous
+        self._previous = None
+        for name, values in before.items():
+            changed = np.flatnonzero(self.arena.read(name).view(np.uint8) != values.view(np.uint8))
+            if len(changed) and results[index].verdict == rows.ACCEPTED:
+                where = f"{name}[{int(changed[0]) // values.itemsize}]"
+                text = f"{results[index].name}: {where} was written after solve had returned"
+                results[index] = replace(results[index], verdict=rows.WRONG_ANSWER, message=text)
+
+
+def placement(problem: Problem, case: Case) -> dict:
+    """The part of a request that says which buffers a case uses, and the scalar arguments."""
+    lengths = problem.lengths(case.sizes)
+    return {
+        "sizes": dict(case.sizes),
+        "offset": case.shift * 256,
+        "buffers": [{"name": p.name, "bytes": lengths[p.name] * np.dtype(p.dtype).itemsize} for p in problem.buffers],
+    }
+
+
+def judge(submission: Submission, session: Session, progress: Callable[[int], Callable[[], None]]) -> Row:
+    """The row of one submission, without timings. `progress(total)` gives a function to call after each case."""
+    options = session.options
+    blank = Row(
+        file=os.fspath(submission.path),
+        problem=submission.problem.name,
+        backend=session.backend.name,
+        verdict=rows.NOT_RUN,
+        message="",
+        flags=[],
+        warnings=[],
+        seed=options.seed,
+        cases=[],
+        source_hash=submission.source_hash,
+    )
+    try:
+        builds = session.build(submission)
+    except BuildError as error:
+        return replace(blank, verdict=error.verdict, message=str(error))
+    cases = select_cases(submission.problem, options)
+    trial = _Trial(submission, session, builds, cases)
+    results = trial.run(progress(len(cases)))
+    if trial.load_failure:
+        return replace(blank, verdict=trial.load_failure.verdict, message=trial.load_failure.text)
+    verdict, message = _decide(results, trial.flags, trial.remarks, options)
+    warnings = list(trial.remarks)
+    if session.backend.name == "gpu" and session.copying:
+        warnings.append("CUDA IPC is refused here: buffers were copied to the worker and back")
+    if len(trial.live_bytes) > 1 and trial.live_bytes[-1] > trial.live_bytes[0]:
+        grown = trial.live_bytes[-1] - trial.live_bytes[0]
+        warnings.append(f"device memory leaks: {grown:,} bytes more were allocated after the last call than after the first")
+    failed = [r for r in results if r.group == "special" and r.verdict != rows.ACCEPTED]
+    if failed and verdict == rows.ACCEPTED:
+        warnings.append(f"{len(failed)} special cases fail (they decide only with --strict): {failed[0].message}")
+    return replace(blank, verdict=verdict, message=message, flags=sorted(trial.flags), warnings=warnings, cases=results)
+
+
+def _decide(results: list[CaseResult], flags: set[str], remarks: list[str], options: Options) -> tuple[str, str]:
+    asked_for = options.case is not None
+    deciding = [r for r in results if r.group != "special" or options.strict or asked_for]
+    for result in deciding:
+        if result.verdict not in (rows.ACCEPTED, rows.NOT_RUN):
+            return result.verdict, result.message
+    if not any(result.verdict == rows.ACCEPTED for result in deciding):
+        return rows.NOT_RUN, deciding[0].message if deciding else "no case was run"
+    if options.strict:
+        for flag in rows.STRICT_FLAGS:
+            if flag in flags:
+                verdict = rows.WRONG_ANSWER if flag == rows.PUBLISHED_RULE_DIFFERS else rows.RUNTIME_ERROR
+                return verdict, f"--strict does not allow {flag}: {'; '.join(remarks) or 'see the cases'}"
+    return rows.ACCEPTED, ""
+
+
+def _pair(value: object) -> tuple[str, str]:
+    """[kind, text] from a worker, whatever it really sent."""
+    if isinstance(value, list) and len(value) == 2:
+        return str(value[0]), str(value[1])[:2000]
+    return "exception", "the worker sent a malformed reply"
+
+
+def _ended(
+    reply: Reply, worker: WorkerHandle, seconds: float, problem: Problem, when: str, build: Build | None = None
+) -> Finding:
+    """The finding for a call that was not answered."""
+    if reply.outcome == "timeout":
+        return Finding(rows.TIME_LIMIT_EXCEEDED, f"no answer within {seconds:g} s {when}; its processes were killed")
+    if reply.outcome == "memory":
+        return Finding(rows.OUT_OF_MEMORY, f"used more memory than it may {when}; its processes were killed")
+    if reply.outcome == "garbage":
+        return Finding(rows.RUNTIME_ERROR, f"wrote to the judge's private pipe or closed it {when}")
+    seen = worker.facts()
+    last_words = worker.output.strip().splitlines()[-1:]
+    if "bad_alloc" in worker.output[-2000:]:
+        return Finding(rows.OUT_OF_MEMORY, f"std::bad_alloc {when}")
+    fatal = facts_module.text(seen.fatal)
+    if fatal:
+        return Finding(rows.RUNTIME_ERROR, fatal)
+    if os.WIFEXITED(reply.status):
+        code = os.WEXITSTATUS(reply.status)
+        if code == WORKER_FAILED:
+            cause = last_words[0][:300] if last_words else "no message"
+            return Finding(rows.RUNTIME_ERROR, f"the worker could not go on {when}, was the judge's pipe closed? {cause}")
+        text = f"the process exited with status {code} {when}"
+    else:
+        text = f"the process was killed by {_signal_name(os.WTERMSIG(reply.status))} {when}"
+    if seen.signal:
+        text += f" {_place(seen, build)}"
+        if 0 <= seen.fault_buffer < len(problem.buffers):
+            parameter = problem.buffers[seen.fault_buffer]
+            where = _element(parameter.name, parameter.dtype, seen.fault_offset, seen.fault_extent)
+            return Finding(rows.OUT_OF_BOUNDS, f"access to {where}: {text}")
+    if last_words:
+        text += f"; last output: {last_words[0][:300]}"
+    return Finding(rows.RUNTIME_ERROR, " ".join(text.split()))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _element(name: str, dtype: str, offset: int, extent: int) -> str:
+    size = np.dtype(dtype).itemsize
+    length = extent // size
+    index = offset // size
+    distance = -index if index < 0 else index - length + 1
+    side = "before the start" if index < 0 else "past the end"
+    return f"{name}[{index}], {distance} {side} of its {length} elements"
+
+
+def violation_text(seen: Facts, problem: Problem, build: Build | None, submission: Submission) -> str:
+    """The sentence for an access outside exact bounds."""
+    verb = {1: "read", 2: "wrote"}.get(seen.violation_kind, "accessed")
+    if 0 <= seen.violation_buffer < len(problem.buffers):
+        parameter = problem.buffers[seen.violation_buffer]
+        # Of an access of several elements the first one outside is named.
+        offset = seen.violation_offset
+        if offset >= 0:
+            offset = max(offset, seen.violation_extent)
+        target = _element(parameter.name, parameter.dtype, offset, seen.violation_extent)
+    else:
+        what = "shared memory" if seen.violation_buffer == -2 else "memory from cudaMalloc"
+        target = f"byte {seen.violation_offset} of {seen.violation_extent} bytes of {what}"
+    text = f"{verb} {seen.violation_size} bytes at {target}"
+    if submission.language == "cuda":
+        thread, block = list(seen.thread), list(seen.block)
+        where = f"by thread {tuple(thread)} of block {tuple(block)} " if seen.in_kernel else ""
+        text += f", {where}{_place(seen, build)}"
+    return text.rstrip(" ,")
+
+
+def _place(seen: Facts, build: Build | None) -> str:
+    """ "in kernel k at file.cu:12", as far as it is known."""
+    parts = []
+    kernel = facts_module.text(seen.kernel)
+    if seen.in_kernel and kernel:
+        parts.append(f"in kernel {kernel}")
+    line = _source_line(facts_module.text(seen.where), build)
+    if line:
+        parts.append(f"at {line}")
+    return " ".join(parts)
+
+
+def _source_line(where: str, build: Build | None) -> str:
+    """file.cu:12 for the "library+0xoffset" that the CPU runtime reports; only for the library that we built."""
+    match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", where)
+    addr2line = find_tool("addr2line")
+    if not match or build is None or match[1] != str(build.library.absolute()) or addr2line is None:
+        return ""
+    # A return address: the access is in the instruction before it.
+    address = hex(max(0, int(match[2], 16) - 1))
+    done = subprocess.run([addr2line, "-e", match[1], address], capture_output=True, text=True, errors="replace")
+    name = done.stdout.split(" ")[0].strip()
+    return "" if name.startswith("?") or name.endswith("?") else os.path.basename(name)
+
+
+def internal_error(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:
+    """The row where the judge itself could not go on; a traceback goes to stderr if it was the judge's fault."""
+    text = str(error)
+    if verdict == rows.INTERNAL_ERROR:
+        traceback.print_exception(error, file=sys.stderr)
+        text = f"the judge failed, please report it with the traceback above: {type(error).__name__}: {error}"
+    path = os.fspath(submission.path)
+    return Row(path, submission.problem.name, session.backend.name, verdict, text, [], [], session.options.seed, [])

@@ -1,0 +1,114 @@
+"""How results are shown: the table for people, the JSON for tools."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness import rows
+from harness.errors import UsageError
+from harness.rows import Row
+
+SCHEMA = 1
+
+STYLES = {rows.ACCEPTED: "bold green", rows.NOT_RUN: "yellow", rows.UNSUPPORTED: "yellow"}
+
+
+def console() -> Console:
+    """On a terminal its width and colours; elsewhere neither, so that no name is ever shortened."""
+    return Console() if sys.stdout.isatty() else Console(width=10_000, no_color=True, highlight=False)
+
+
+def print_rows(results: list[Row], machine: dict) -> None:
+    out = console()
+    timed = any(row.timings for row in results)
+    emulated = machine["backend"] == "cpu"
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+    for name in ("file", "problem", "verdict"):
+        table.add_column(name, overflow="fold", no_wrap=name != "file")
+    table.add_column("cases", justify="right", no_wrap=True)
+    if timed:
+        headings = ["N", "emulated call ms"] if emulated else ["N", "device us", "call us", "GB/s", "of copy"]
+        for heading in [*headings, "x reference"]:
+            table.add_column(heading, justify="right", no_wrap=True)
+    for row in results:
+        counted = [c for c in row.cases if c.verdict != rows.NOT_RUN]
+        passed = sum(c.verdict == rows.ACCEPTED for c in row.cases)
+        cells: list[Any] = [
+            _printable(row.file),
+            row.problem,
+            Text(row.verdict, style=STYLES.get(row.verdict, "bold red")),
+            f"{passed}/{len(row.cases)}" if counted else "",
+        ]
+        if timed:
+            cells += _timing_cells(row, emulated)
+        table.add_row(*cells)
+    out.print(table)
+    for row in results:
+        _print_notes(row, out)
+
+
+def _timing_cells(row: Row, emulated: bool) -> list[str]:
+    if not row.timings:
+        return [""] * (3 if emulated else 6)
+    lines = []
+    for t in row.timings:
+        size = " ".join(f"{value:,}" for value in t.sizes.values())
+        over = "" if t.over_reference is None else _three_digits(t.over_reference) + "x"
+        if emulated:
+            lines.append([size, _three_digits(t.call_us / 1e3), over])
+        else:
+            share = "" if t.of_ceiling is None else f"{t.of_ceiling:.1%}"
+            rate = "" if t.gbps is None else f"{t.gbps:,.0f}"
+            lines.append([size, f"{t.device_us:,.2f}", f"{t.call_us:,.1f}", rate, share, over])
+    return ["\n".join(column) for column in zip(*lines, strict=True)]
+
+
+def _three_digits(value: float) -> str:
+    """0.0605, 3.81, 2,400: at least three significant digits, never an exponent."""
+    if value >= 100 or value == 0:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def _print_notes(row: Row, out: Console) -> None:
+    notes = []
+    if row.message:
+        notes.append(f"{row.verdict}: {row.message}")
+        replay = next((c.replay for c in row.cases if c.message == row.message), "")
+        if replay:
+            notes.append(f"replay: {_printable(replay)}")
+    notes += [f"flag: {flag}" for flag in row.flags]
+    notes += [f"warning: {warning}" for warning in row.warnings]
+    if notes:
+        out.print()
+        out.print(Text(_printable(row.file) + f" ({row.problem})", style="bold"))
+        for note in notes:
+            out.print(Text(f"  {note}"))
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def open_json(path: Path) -> Any:
+    """Opens the JSON file before any work is done, so that no result is lost to a path that cannot be written."""
+    try:
+        return open(path, "a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--json {path} cannot be written: {error.strerror}") from None
+
+
+def write_json(file: Any, results: list[Row], machine: dict) -> None:
+    document = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
+    file.truncate(0)
+    json.dump(document, file, indent=1)
+    file.write("\n")
+    file.close()

@@ -1,0 +1,103 @@
+"""What flows out of the judge: results of cases, timings, rows. Field names are those of the JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ACCEPTED = "accepted"
+WRONG_ANSWER = "wrong-answer"
+OUT_OF_BOUNDS = "out-of-bounds"
+INPUT_MODIFIED = "input-modified"
+RUNTIME_ERROR = "runtime-error"
+TIME_LIMIT_EXCEEDED = "time-limit-exceeded"
+OUT_OF_MEMORY = "out-of-memory"
+COMPILE_ERROR = "compile-error"
+INTERNAL_ERROR = "internal-error"
+UNSUPPORTED = "unsupported"
+NOT_RUN = "not-run"
+
+# Within a case the first of these that applies is its verdict.
+PRECEDENCE = (
+    INTERNAL_ERROR,
+    UNSUPPORTED,
+    TIME_LIMIT_EXCEEDED,
+    OUT_OF_MEMORY,
+    OUT_OF_BOUNDS,
+    RUNTIME_ERROR,
+    INPUT_MODIFIED,
+    WRONG_ANSWER,
+    ACCEPTED,
+    NOT_RUN,
+)
+
+NONDETERMINISTIC = "nondeterministic"
+SUSPICIOUS = "suspicious"
+PUBLISHED_RULE_DIFFERS = "published-rule-differs"
+LAUNCH_ERROR = "launch-error"
+UNDEFINED_BEHAVIOUR = "undefined-behaviour"
+
+# --strict turns these into a failure; the first two above are remarks.
+STRICT_FLAGS = (PUBLISHED_RULE_DIFFERS, LAUNCH_ERROR, UNDEFINED_BEHAVIOUR)
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case. `replay` is the command that runs it alone; `numbers` are the check's, where there was an output."""
+
+    name: str
+    group: str
+    verdict: str
+    message: str
+    replay: str
+    numbers: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One timed size.
+
+    `device_us` is None where there is no device time (the CPU backend). `low_us` and `high_us` bound the median of
+    what `method` names with 99 % confidence. `of_ceiling` is the share of the copy kernel's rate that gbps reaches,
+    `over_reference` the time as a multiple of the reference row's. `samples` are in microseconds.
+    """
+
+    sizes: dict
+    device_us: float | None
+    call_us: float
+    low_us: float
+    high_us: float
+    gbps: float | None
+    of_ceiling: float | None
+    over_reference: float | None
+    samples: list[float]
+    method: str
+
+    def to_json(self) -> dict:
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "sizes"}
+        return {**self.sizes, **fields}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One file judged for one problem. A row with a `label` is a reference: its verdict does not decide the exit status."""
+
+    file: str
+    problem: str
+    backend: str
+    verdict: str
+    message: str
+    flags: list[str]
+    warnings: list[str]
+    seed: int
+    cases: list[CaseResult]
+    timings: list[Timing] = field(default_factory=list)
+    label: str = ""
+    source_hash: str = ""
+
+    def to_json(self) -> dict:
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **fields,
+            "cases": [vars(case) for case in self.cases],
+            "timings": [timing.to_json() for timing in self.timings],
+        }

@@ -1,0 +1,169 @@
+"""The fork server: imports what solves need once, then forks a worker for each submission.
+
+Importing torch costs seconds, a fork milliseconds. The server never touches CUDA (a CUDA context does not survive a
+fork) and starts no threads. It is the subreaper of everything below it: whatever a submission leaves running ends up as
+its child and is killed.
+
+Run as `python -m harness.server DESCRIPTOR MODULE...`; the judge speaks over the socket DESCRIPTOR. A request is one
+JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. When a
+worker has ended and its process group is gone, its wait status is written to the exit pipe that came with its spawn.
+The judge's end of the socket closed, for whatever reason, ends the server and everything below it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import traceback
+from contextlib import suppress
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+MESSAGE_BYTES = 1 << 16
+
+# A worker's exit status when it could not go on, EX_SOFTWARE: most often the submission has closed its pipe.
+WORKER_FAILED = 70
+
+# The descriptors that come with a spawn, in this order; the arena is absent when it is on a GPU.
+DESCRIPTORS = ("requests", "replies", "output", "facts", "exit", "arena")
+
+
+def prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+class Server:
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.exit_pipes: dict[int, int] = {}
+
+    def run(self) -> None:
+        wakeup, wakeup_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.connection, selectors.EVENT_READ)
+            selector.register(wakeup, selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    if key.fileobj is self.connection:
+                        data, descriptors, _, _ = socket.recv_fds(self.connection, MESSAGE_BYTES, len(DESCRIPTORS))
+                        if not data:
+                            return
+                        self.answer(json.loads(data), descriptors)
+                    else:
+                        os.read(wakeup, 4096)
+                        self.reap()
+
+    def answer(self, request: dict, descriptors: list[int]) -> None:
+        if "kill" in request:
+            self.kill(request["kill"])
+            return
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # they arrive inheritable
+        named = dict(zip(DESCRIPTORS, descriptors, strict=False))
+        pid = os.fork()
+        if pid == 0:
+            self.become_worker(request["spawn"], named)
+        # Both sides, so that the group exists whichever runs first; it may already have gone.
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpgid(pid, pid)
+        self.exit_pipes[pid] = named["exit"]
+        for name, descriptor in named.items():
+            if name != "exit":
+                os.close(descriptor)
+        self.connection.sendall(json.dumps({"pid": pid}).encode())
+
+    def become_worker(self, task: dict, descriptors: dict[str, int]) -> None:
+        status = WORKER_FAILED
+        try:
+            os.setpgid(0, 0)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(PR_SET_CHILD_SUBREAPER, 0)
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            keep = {descriptors[name] for name in ("requests", "replies", "facts", "arena") if name in descriptors}
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            os.dup2(descriptors["output"], 1)
+            os.dup2(descriptors["output"], 2)
+            for name in os.listdir("/proc/self/fd"):
+                if int(name) > 2 and int(name) not in keep:
+                    with suppress(OSError):  # the listing's own descriptor is closed by now
+                        os.close(int(name))
+
+            from harness import worker
+
+            status = worker.main(task, descriptors)
+        except BaseException:  # the judge sees the status, and the traceback in the captured output
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            # Never back into the server's loop, and past whatever a submission registered to run at exit.
+            os._exit(status)
+
+    def kill(self, pid: int) -> None:
+        if pid in self.exit_pipes:  # not reaped yet, so the number is still its own
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+    def reap(self) -> None:
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            pid = ended.si_pid
+            if pid in self.exit_pipes:
+                self.kill(pid)  # the rest of its group; the group's number cannot be reused before the wait below
+                _, status = os.waitpid(pid, 0)
+                self.kill_orphans()
+                pipe = self.exit_pipes.pop(pid)
+                with suppress(BrokenPipeError):  # the judge has gone
+                    os.write(pipe, struct.pack("i", status))
+                os.close(pipe)
+            else:
+                os.waitpid(pid, 0)
+
+    def kill_orphans(self) -> None:
+        """Kills and reaps children that are no workers: what ended workers left behind, their descendants with them."""
+        while True:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                orphans = [pid for pid in map(int, file.read().split()) if pid not in self.exit_pipes]
+            if not orphans:
+                return
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)  # its own children become ours: hence the loop
+
+    def kill_all(self) -> None:
+        for pid in list(self.exit_pipes):
+            self.kill(pid)
+        self.exit_pipes.clear()
+        self.kill_orphans()
+
+
+def main() -> None:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    server = Server(connection)
+    try:
+        server.run()
+    finally:
+        server.kill_all()
+
+
+if __name__ == "__main__":
+    main()

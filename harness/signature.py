@@ -1,0 +1,124 @@
+"""What `solve` looks like in each problem, and the C++ that declares and checks it when a file is compiled.
+
+Standard library only: CMake runs `python -m harness.signature SOURCE DIRECTORY` with whatever Python it finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+C_TYPES = {"float32": "float", "int32": "int"}
+
+# The file that holds `check_text`: its name in a compiler's message tells `explain` whose fault it is.
+CHECK_FILE = "solve-check.cu"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of `solve`: a buffer ("in", "out", "inout") or a "scalar"; dtype is a NumPy name."""
+
+    name: str
+    dtype: str
+    role: str
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.role != "scalar"
+
+    @property
+    def c_text(self) -> str:
+        const = "const " if self.role == "in" else ""
+        return f"{const}{C_TYPES[self.dtype]}{'*' if self.is_buffer else ''} {self.name}"
+
+
+VECTOR = (
+    Parameter("input", "float32", "in"),
+    Parameter("output", "float32", "out"),
+    Parameter("N", "int32", "scalar"),
+)
+
+PARAMETERS: dict[str, tuple[Parameter, ...]] = {"softmax": VECTOR, "subtract_one": VECTOR}
+
+DEFAULT_PROBLEM = "softmax"
+
+
+def problems_named_in(source: Path) -> tuple[str, ...]:
+    """The names in a `// problem: NAME` or `# problem: NAME` line among the first ten lines, or ()."""
+    with open(source, "rb") as file:
+        head = b"".join(file.readline(4096) for _ in range(10)).decode("utf-8", "replace")
+    match = re.search(r"^\s*(?://|#)\s*problem:\s*(.+?)\s*$", head, re.MULTILINE)
+    return tuple(re.split(r"[\s,]+", match[1])) if match else ()
+
+
+def c_declaration(parameters: tuple[Parameter, ...]) -> str:
+    return f"void solve({', '.join(p.c_text for p in parameters)})"
+
+
+def check_text(parameters: tuple[Parameter, ...]) -> str:
+    """C++ for the end of a translation unit: compiles only if `solve` can be called as the problem calls it.
+
+    Only what the C calling convention can see is checked: C linkage, the number of parameters, which are pointers.
+    `float*` for `const float*`, or `long` for `int`, works in practice and is left alone.
+    """
+    expected = ", ".join("true" if p.is_buffer else "false" for p in parameters)
+    return f"""\
+extern "C" decltype(solve) solve;
+namespace judge_signature {{
+template <class T> struct pointer {{ static constexpr bool value = false; }};
+template <class T> struct pointer<T*> {{ static constexpr bool value = true; }};
+template <class... P> struct list {{}};
+template <class R, class... P> list<P...> parameters(R (*)(P...));
+template <class... P> constexpr int count(list<P...>) {{ return sizeof...(P); }}
+template <bool... E, class... P> constexpr bool kinds(list<P...>) {{
+    if constexpr (sizeof...(E) == sizeof...(P)) return ((E == pointer<P>::value) && ...); else return true; }}
+static_assert(count(decltype(parameters(&solve)){{}}) == {len(parameters)}, "");
+static_assert(kinds<{expected}>(decltype(parameters(&solve)){{}}), "");
+}}
+"""
+
+
+def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | None:
+    """The sentence for a compiler's complaint about `check_text`, or None if its first error is another."""
+    first_error = re.search(r"^.*\berror\b.*$", compiler_output, re.MULTILINE)
+    match = first_error and re.match(r"\S*" + CHECK_FILE + r"[:(](\d+).*?error: (.*)", first_error[0])
+    if not match:
+        return None
+    line, text = int(match[1]), match[2]
+    wanted = f'extern "C" {c_declaration(parameters)}'
+    if line == 1 and ("linkage" in text or "conflicting" in text):
+        return f'solve is there but mangled: add extern "C", as in {wanted}'
+    if line == 1 and ("not declared" in text or "undefined" in text):
+        return f"there is no function solve: define {wanted}"
+    if "static assertion" in text and line == 10:
+        return f"solve takes another number of parameters than the problem passes: define {wanted}"
+    if "static assertion" in text and line == 11:
+        return f"solve takes a pointer where the problem passes a number, or the reverse: define {wanted}"
+    return None
+
+
+def write_check(parameters: tuple[Parameter, ...], directory: Path) -> None:
+    """Writes solve.h, which older LeetGPU files include, and CHECK_FILE, compiled with the source before it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "solve.h").write_text(f'#pragma once\nextern "C" {c_declaration(parameters)};\n')
+    (directory / CHECK_FILE).write_text(check_text(parameters))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("directory", type=Path)
+    arguments = parser.parse_args()
+    name = (problems_named_in(arguments.source) or (DEFAULT_PROBLEM,))[0]
+    if name not in PARAMETERS:
+        print(f"{arguments.source}: unknown problem {name!r}; known: {', '.join(PARAMETERS)}", file=sys.stderr)
+        return 2
+    write_check(PARAMETERS[name], arguments.directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""A solve file as the user named it: which language it is in, which problems it answers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.problems import Problem, find_problem
+from harness.signature import DEFAULT_PROBLEM, problems_named_in
+
+LANGUAGES = {".cu": "cuda", ".py": "python"}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file for one problem. `tree` is the source tree whose build/ holds its library, None for other files."""
+
+    path: Path
+    problem: Problem
+    tree: Path | None = None
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES[self.path.suffix]
+
+    @property
+    def source_hash(self) -> str:
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+
+def read_submissions(path: Path, problem_name: str | None, tree: Path | None = None) -> list[Submission]:
+    """The submissions of a file, one for each problem it names. Raises UsageError if it cannot be judged at all."""
+    shown = os.fsencode(path).decode("utf-8", "replace")
+    if path.is_dir():
+        raise UsageError(f"{shown} is a directory: name the .cu or .py files to judge")
+    if not path.exists():
+        raise UsageError(f"{shown} does not exist: name a .cu or .py file")
+    if path.suffix not in LANGUAGES:
+        raise UsageError(f"{shown} is neither CUDA C++ nor Python: a solve file ends in .cu or .py")
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise UsageError(f"{shown} cannot be read: make it a readable file")
+    names = (problem_name,) if problem_name else problems_named_in(path) or (DEFAULT_PROBLEM,)
+    try:
+        return [Submission(path, find_problem(name), tree) for name in names]
+    except UsageError as error:
+        raise UsageError(f"{shown}: {error}") from None
+
+
+def source_tree() -> Path:
+    """The checkout that holds cuda/ and triton_solutions/: beside the package, else the working directory."""
+    for root in (Path(__file__).parent.parent, Path.cwd()):
+        if all((root / name).exists() for name in ("CMakeLists.txt", "cuda", "triton_solutions")):
+            return root
+    raise UsageError("there are no bundled solves here: name files (python -m harness submit FILE) or run from a checkout")
+
+
+def bundled_submissions() -> list[Submission]:
+    """Every solve that lies in cuda/ and triton_solutions/ of the source tree."""
+    root = source_tree()
+    paths = sorted(root.glob("cuda/*.cu")) + sorted(root.glob("triton_solutions/*.py"))
+    return [s for path in paths for s in read_submissions(_as_typed(path), None, root)]
+
+
+def _as_typed(path: Path) -> Path:
+    """Relative to the working directory where it lies below it: what a user would type."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

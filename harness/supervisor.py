@@ -1,0 +1,268 @@
+"""The judge's side of a worker: start it, ask it something, wait no longer than allowed, see how it ended, kill it."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness import facts, server
+from harness.arena import DeviceArena, HostArena
+from harness.errors import UsageError
+from harness.signature import Parameter
+
+OUTPUT_BYTES_KEPT = 16 << 10
+REPLY_BYTES = 16 << 20  # no honest reply is longer
+WATCH_SECONDS = 0.1  # how often the resident size is looked at
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How a request ended.
+
+    `outcome` is "answered", "timeout", "memory" (killed for its size), "ended" (the process is gone; `status` is its
+    wait status) or "garbage" (what came over the private pipe was not a reply). `body` is the reply, else empty.
+    """
+
+    outcome: str
+    body: dict
+    status: int = 0
+
+
+class ForkServer:
+    """A server process of one backend. Use as a context manager; leaving it ends everything that runs below it."""
+
+    def __init__(self, backend: str, modules: tuple[str, ...]) -> None:
+        environment = dict(os.environ)
+        # The server must stay single-threaded, and workers must not start with a pool of BLAS threads.
+        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+        root = str(Path(__file__).parent.parent)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
+        if backend == "cpu":
+            environment["TRITON_INTERPRET"] = "1"
+        else:
+            environment.pop("TRITON_INTERPRET", None)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "harness.server", str(theirs.fileno()), *modules],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is the judge's to handle
+        )
+        theirs.close()
+
+    def __enter__(self) -> ForkServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        self._process.wait()
+
+    def spawn(self, task: dict, descriptors: list[int]) -> int:
+        try:
+            socket.send_fds(self._socket, [json.dumps({"spawn": task}).encode()], descriptors)
+            answer = self._socket.recv(server.MESSAGE_BYTES)
+        except OSError:
+            answer = b""
+        if not answer:
+            raise UsageError("the fork server ended: importing torch or triton failed, see the messages above")
+        return json.loads(answer)["pid"]
+
+    def kill(self, pid: int) -> None:
+        with suppress(OSError):  # the server has ended, and every worker with it
+            self._socket.send(json.dumps({"kill": pid}).encode())
+
+
+class WorkerHandle:
+    """One worker. Use as a context manager; leaving it kills the worker's process group and waits for its end."""
+
+    def __init__(
+        self,
+        fork_server: ForkServer,
+        *,
+        backend: str,
+        path: Path,
+        library: Path | None,
+        runtime: Path | None,
+        parameters: tuple[Parameter, ...],
+        arena: HostArena | DeviceArena,
+        memory_bytes: int,
+    ) -> None:
+        self._fork_server = fork_server
+        self._memory_bytes = memory_bytes
+        self._facts_descriptor = os.memfd_create("facts", os.MFD_CLOEXEC)
+        os.ftruncate(self._facts_descriptor, mmap.PAGESIZE)
+        self._facts_page = mmap.mmap(self._facts_descriptor, mmap.PAGESIZE)
+        requests_read, self._requests = os.pipe2(os.O_CLOEXEC)
+        self._replies, replies_write = os.pipe2(os.O_CLOEXEC)
+        self._output, output_write = os.pipe2(os.O_CLOEXEC)
+        self._exit, exit_write = os.pipe2(os.O_CLOEXEC)
+        for descriptor in (self._replies, self._output):
+            os.set_blocking(descriptor, False)
+        theirs = [requests_read, replies_write, output_write, self._facts_descriptor, exit_write]
+        if arena.descriptor is not None:
+            theirs.append(arena.descriptor)
+        task = {
+            "backend": backend,
+            "path": os.fspath(path),
+            "library": library and os.fspath(library),
+            "runtime": runtime and os.fspath(runtime),
+            "parameters": [asdict(p) for p in parameters],
+            "arena": arena.for_worker(),
+            "memory_bytes": memory_bytes,
+        }
+        try:
+            self._pid = fork_server.spawn(task, theirs)
+        finally:
+            for descriptor in (requests_read, replies_write, output_write, exit_write):
+                os.close(descriptor)
+        self._pending = b""
+        self._next_id = secrets.randbelow(1 << 30)  # not to be guessed by a submission that answers in advance
+        self._kept = b""
+        self._status: int | None = None
+
+    def __enter__(self) -> WorkerHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._facts_page.close()
+        for descriptor in (self._facts_descriptor, self._requests, self._replies, self._output, self._exit):
+            os.close(descriptor)
+
+    @property
+    def alive(self) -> bool:
+        return self._status is None
+
+    @property
+    def output(self) -> str:
+        """What the submission printed, up to a limit."""
+        return self._kept.decode("utf-8", "replace")
+
+    def facts(self) -> facts.Facts:
+        """A copy of what the worker left about its last call."""
+        return facts.Facts.from_buffer_copy(self._facts_page[: facts.SIZE])
+
+    def wait_loaded(self, seconds: float) -> Reply:
+        return self._wait(0, seconds)
+
+    def request(self, body: dict, seconds: float) -> Reply:
+        """Sends a request and waits at most `seconds` for its reply; the worker is gone unless it was answered."""
+        self._next_id += 1
+        line = json.dumps({**body, "id": self._next_id}).encode() + b"\n"
+        with suppress(BrokenPipeError):  # it has ended: the wait sees how
+            os.write(self._requests, line)
+        return self._wait(self._next_id, seconds)
+
+    def kill(self) -> None:
+        """Ends the worker and its process group, and waits until they are gone."""
+        if self.alive:
+            self._fork_server.kill(self._pid)
+            self._wait_exit()
+
+    def _wait_exit(self) -> int:
+        """The wait status, written by the server when the worker, its group and its orphans are gone."""
+        if self._status is None:
+            data = os.read(self._exit, 4)
+            # An end of file means that the server itself has ended, and has killed its workers before.
+            self._status = struct.unpack("i", data)[0] if len(data) == 4 else int(signal.SIGKILL)
+            self._drain_output()
+        return self._status
+
+    def _drain_output(self) -> bool:
+        """Reads what was printed, keeps the first part of it; False at the end of file."""
+        while True:
+            try:
+                data = os.read(self._output, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._kept += data[: OUTPUT_BYTES_KEPT - len(self._kept)]
+
+    def _wait(self, wanted: int, seconds: float) -> Reply:
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            for descriptor in (self._replies, self._output, self._exit):
+                selector.register(descriptor, selectors.EVENT_READ)
+            while True:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    self.kill()
+                    return Reply("timeout", {})
+                ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}
+                if not ready and self._resident_bytes() > self._memory_bytes:
+                    self.kill()
+                    return Reply("memory", {})
+                if self._output in ready and not self._drain_output():
+                    selector.unregister(self._output)
+                if self._replies in ready:
+                    reply = self._read_reply(wanted)
+                    if reply is not None:
+                        if reply.outcome != "answered":
+                            self.kill()
+                            return Reply(reply.outcome, {}, self._status or 0)
+                        return reply
+                if self._exit in ready:
+                    return Reply("ended", {}, self._wait_exit())
+
+    def _read_reply(self, wanted: int) -> Reply | None:
+        """The reply to request `wanted`, None while it is incomplete."""
+        try:
+            data = os.read(self._replies, 1 << 16)
+        except BlockingIOError:
+            return None
+        if not data:
+            # Closed: by the process's end, which says more, or by the submission. The server tells which.
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._exit, selectors.EVENT_READ)
+                if selector.select(1.0):
+                    return Reply("ended", {}, self._wait_exit())
+            return Reply("garbage", {})
+        self._pending += data
+        line, newline, rest = self._pending.partition(b"\n")
+        if not newline:
+            return Reply("garbage", {}) if len(self._pending) > REPLY_BYTES else None
+        self._pending = rest
+        try:
+            body = json.loads(line)
+        except ValueError:
+            return Reply("garbage", {})
+        if not isinstance(body, dict) or body.get("id") != wanted:
+            return Reply("garbage", {})
+        return Reply("answered", body)
+
+    def _resident_bytes(self) -> int:
+        """Resident bytes of the worker's process group, without files."""
+        total = 0
+        for pid in _group(self._pid):
+            with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
+                for line in file:
+                    if line.startswith((b"RssAnon", b"RssShmem")):
+                        total += int(line.split()[1]) * 1024
+        return total
+
+
+def _group(group: int) -> list[int]:
+    """The processes of a process group."""
+    members = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError, ValueError), open(f"/proc/{name}/stat", "rb") as file:
+                # The fields behind the command, which may hold spaces and parentheses: state, parent, group.
+                if int(file.read().rpartition(b")")[2].split()[2]) == group:
+                    members.append(int(name))
+    return members

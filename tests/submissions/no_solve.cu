@@ -1,0 +1,3 @@
+// expect: compile-error
+// says: no function solve
+extern "C" void softmax(const float* input, float* output, int N) {}

@@ -1,0 +1,4 @@
+# expect: compile-error
+# says: no function solve
+def softmax(input, output, N):
+    pass

@@ -1,0 +1,7 @@
+# expect: runtime-error
+# says: SIGSEGV
+import ctypes
+
+
+def solve(input, output, N):
+    ctypes.memset(8, 0, 1)

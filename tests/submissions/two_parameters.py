@@ -1,0 +1,4 @@
+# expect: compile-error
+# says: solve cannot be called with
+def solve(input, output):
+    pass
