@@ -54,9 +54,14 @@ class Damage:
     length: int
 
     def __str__(self) -> str:
-        where = "before the start" if self.index < 0 else "past the end"
-        plural = "s" if self.elements > 1 else ""
-        return f"wrote {self.elements} element{plural} {where} of {self.buffer}: {self.buffer}[{self.index}], of {self.length}"
+        more = f" ({self.elements} elements of the guard band changed)" if self.elements > 1 else ""
+        return f"wrote {outside(self.buffer, self.index, self.length)}{more}"
+
+
+def outside(buffer: str, index: int, length: int) -> str:
+    """ "output[1025], 1 past the end of its 1025 elements"."""
+    distance, side = (-index, "before the start") if index < 0 else (index - length + 1, "past the end")
+    return f"{buffer}[{index}], {distance} {side} of its {length} elements"
 
 
 def _round_up(value: int, multiple: int) -> int:

@@ -39,7 +39,7 @@ def _gpu_or_why_not(needs_nvcc: bool) -> tuple[str | None, gpu.Gpu | None]:
     except gpu.GpuError as error:
         return str(error), None
     if needs_nvcc and find_nvcc() is None:
-        return "there is a GPU but no nvcc to build .cu files (pip install 'solve-judge[cuda]', or a CUDA toolkit)", None
+        return "there is a GPU but no nvcc to build .cu files (install the extra [cuda], or a toolkit)", None
     if "+cpu" in importlib.metadata.version("torch"):
         return "there is a GPU but torch is a CPU build", None
     return None, device

@@ -1,4 +1,4 @@
-"""Compiles solve files through the CMake module in cmake/: those of a source tree in its build/, any other into a cache."""
+"""Compiles solve files through the CMake module in cmake/: a source tree's in its build/, any other into a cache."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ UNSUPPORTED_MARKER = "cudacpu: unsupported: "
 class Build:
     """A solve file's library; `runtime` is the CUDA-on-CPU runtime it needs, None for the gpu backend."""
 
+    source: Path
     library: Path
     runtime: Path | None
 
@@ -61,7 +62,7 @@ class BuildError(Exception):
         self.output = output
 
 
-# ---- cache and tools --------------------------------------------------------------------------------------------------
+# ---- cache and tools --------------------------------------------------------------------------------------------
 
 
 def cache_directory() -> Path:
@@ -151,7 +152,8 @@ def toolchain(capability: str | None) -> Toolchain:
         if not ready.exists():
             shutil.rmtree(directory, ignore_errors=True)
             source = PACKAGE / "cmake" / "toolchain"
-            configure = [_cmake(), "-S", source, "-B", directory, *_generator(), f"-DPython3_EXECUTABLE={sys.executable}"]
+            python = f"-DPython3_EXECUTABLE={sys.executable}"
+            configure = [_cmake(), "-S", source, "-B", directory, *_generator(), python]
             for command in (configure, [_cmake(), "--build", directory]):
                 done = subprocess.run(command, capture_output=True, text=True, errors="replace")
                 if done.returncode != 0:
@@ -159,10 +161,12 @@ def toolchain(capability: str | None) -> Toolchain:
                     raise UsageError(f"the toolchain could not be set up: {' '.join(map(str, command))} failed: {last}")
             ready.touch()
     description = json.loads((directory / "toolchain.json").read_text())
-    return Toolchain(directory, description["commands"], description["compiler"], description["nvcc"], description["notes"])
+    return Toolchain(
+        directory=directory, **{name: description[name] for name in ("commands", "compiler", "nvcc", "notes")}
+    )
 
 
-# ---- one file ---------------------------------------------------------------------------------------------------------
+# ---- one file ---------------------------------------------------------------------------------------------------
 
 
 def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], tools: Toolchain) -> Build:
@@ -180,13 +184,13 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
     entries.mkdir(parents=True, exist_ok=True)
     for entry in entries.iterdir():
         if _is_current(entry):
-            return Build(_library(entry, source), runtime)
+            return Build(source, _library(entry, source), runtime)
 
     with tempfile.TemporaryDirectory(dir=entries.parent, prefix="building-") as scratch:
         work, entry = Path(scratch) / "work", Path(scratch) / "entry"
         entry.mkdir()
         write_check(parameters, work)
-        places = {"@SOURCE@": os.fspath(source), "@LIBRARY@": os.fspath(_library(entry, source)), "@WORK@": os.fspath(work)}
+        places = {"@SOURCE@": source, "@LIBRARY@": _library(entry, source), "@WORK@": work}
         for command in tools.commands[backend]:
             _run([_fill(word, places) for word in command], source, parameters)
         included = {path: _digest(Path(path).read_bytes()) for path in _read_depfile(work / "depfile")}
@@ -197,7 +201,7 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
         except OSError:  # another process was quicker with the same contents
             if not _is_current(final):
                 raise
-    return Build(_library(final, source), runtime)
+    return Build(source, _library(final, source), runtime)
 
 
 def _library(entry: Path, source: Path) -> Path:
@@ -213,15 +217,16 @@ def _is_current(entry: Path) -> bool:
         return False
 
 
-def _fill(word: str, places: dict[str, str]) -> str:
+def _fill(word: str, places: dict[str, Path]) -> str:
     for name, value in places.items():
-        word = word.replace(name, value)
+        word = word.replace(name, os.fspath(value))
     return word
 
 
 def _read_depfile(path: Path) -> list[str]:
     """The prerequisites in a depfile, without those of the build's own scratch directory."""
-    words = re.findall(r"(?:\\.|[^\s\\])+", path.read_text(errors="surrogateescape").partition(":")[2].replace("\\\n", " "))
+    prerequisites = path.read_text(errors="surrogateescape").partition(": ")[2].replace("\\\n", " ")
+    words = re.findall(r"(?:\\.|[^\s\\])+", prerequisites)
     names = [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
     return sorted({name for name in names if not Path(name).is_relative_to(path.parent)})
 
@@ -255,13 +260,13 @@ def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> Bu
         return BuildError("unsupported", f"line {where[1]}: {feature}" if where else feature, output)
     sentence = explain(output, parameters)
     if sentence is None:
-        # The first line that speaks of an error, shortened to the file's name: path:12:5: error: ... or path(12): error: ...
+        # The first line that speaks of an error, shortened to the file's name: k.cu:12:5: error: ... or k.cu(12): ...
         error = next((line for line in output.splitlines() if re.search(r"\berror\b", line)), output.strip()[:500])
         sentence = error.replace(f"{source.parent}{os.sep}", "").strip() or "the compiler failed without a message"
     return BuildError("compile-error", sentence, output)
 
 
-# ---- a source tree ----------------------------------------------------------------------------------------------------
+# ---- a source tree ----------------------------------------------------------------------------------------------
 
 
 def build_tree(root: Path) -> None:
@@ -286,4 +291,4 @@ def find_in_tree(root: Path, source: Path, backend: str) -> Build | None:
     library = directories[backend] / f"lib{source.stem}.so"
     if not library.exists():
         return None
-    return Build(library, None if backend == "gpu" else root / "build" / "cpu" / "libcudacpu.so")
+    return Build(source.absolute(), library, None if backend == "gpu" else root / "build" / "cpu" / "libcudacpu.so")

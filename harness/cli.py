@@ -21,12 +21,12 @@ def _judging_flags(function: Callable) -> Callable:
         click.option("--problem", metavar="NAME", help="Judge for this problem, whatever the file names."),
         click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True),
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Replay a run: its seed."),
-        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
+        click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True),
                      help="Seconds a call may take.  [default: 10, the first call 70]"),
         click.option("--strict", is_flag=True, help="Special cases and flags decide too."),
         click.option("--case", metavar="NAME", help="Only this case."),
         click.option("--large", is_flag=True, help="Also cases up to N near 2^31 (GPU only)."),
-        click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="PATH", help="Write results here."),
+        click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results here."),
     ]  # fmt: skip
     for flag in reversed(flags):
         function = flag(function)

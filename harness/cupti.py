@@ -20,9 +20,7 @@ MAX_LIMIT_REACHED = 12  # CUPTI_ERROR_MAX_LIMIT_REACHED: no further record in th
 _REQUESTED = ctypes.CFUNCTYPE(
     None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)
 )
-_COMPLETED = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t
-)
+_COMPLETED = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 
 
 class CuptiError(Exception):
@@ -70,9 +68,12 @@ class Recorder:
 
     def _take_buffer(self, context, stream, buffer, size, valid) -> None:  # noqa: ANN001
         record = ctypes.c_void_p()
-        while self._cupti.cuptiActivityGetNextRecord(
-            ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(record)
-        ) == 0:
+        while (
+            self._cupti.cuptiActivityGetNextRecord(
+                ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(record)
+            )
+            == 0
+        ):
             kind, start, end = struct.unpack("I12xQQ", ctypes.string_at(record.value, 32))
             if kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
                 self._spans.append((start, end))

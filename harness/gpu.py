@@ -1,7 +1,7 @@
 """The CUDA driver through ctypes: is there a GPU, what is it, device memory that other processes can open.
 
-The driver API and not a Python package of bindings: it is there wherever a GPU is usable, in every version the same, and
-needs no CUDA build of anything. Contexts are the primary ones, which torch and cudart share.
+The driver API and not a Python package of bindings: it is there wherever a GPU is usable, the same in every version,
+and needs no CUDA build of anything. Contexts are the primary ones, which torch and cudart share.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import traceback
 import zlib
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import numpy as np
 
 from harness import facts as facts_module
 from harness import gpu, rows
-from harness.arena import DeviceArena, HostArena, poison
+from harness.arena import ALIGNMENT, DeviceArena, HostArena, outside, poison
 from harness.backend import Backend
 from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, find_tool, toolchain
 from harness.check import Check
@@ -33,14 +34,16 @@ from harness.submission import Submission
 from harness.supervisor import ForkServer, Reply, WorkerHandle
 
 CALL_SECONDS = 10.0
-COMPILE_SECONDS = 60.0  # more for a worker's first call: Triton compiles in it
+COMPILE_SECONDS = 60.0  # more for a worker's first call where it may compile: Triton, or a driver that meets PTX
 LOAD_SECONDS = 60.0
 
 # Every case up to this size also runs in the checked build, which compares each access with exact bounds.
 CHECKED_ELEMENTS = 4097
 
-# A solve that always crashes would cost a new worker per case; after so many the rest is not run.
+# A solve that always crashes would cost a new worker per case. After so many crashes, or when the calls that crashed
+# have taken so long together (filling the memory takes its time), the rest is not run.
 MAX_CRASHES = 12
+MAX_CRASH_SECONDS = 10.0
 
 MIRROR_GUARD = 1 << 20  # guard of a host arena that is copied to the device and back
 
@@ -168,7 +171,7 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
     if host > available:
         return f"needs {host / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available"
     if backend.gpu and buffers + (1 << 30) > backend.gpu.memory_bytes:
-        return f"needs {buffers / 1e9:.1f} GB of GPU memory, {backend.gpu.name} has {backend.gpu.memory_bytes / 1e9:.1f} GB"
+        return f"needs {buffers / 1e9:.1f} GB of GPU memory, there are {backend.gpu.memory_bytes / 1e9:.1f} GB"
     return ""
 
 
@@ -183,7 +186,9 @@ def replay_command(submission: Submission, session: Session, case: Case) -> str:
 class _Trial:
     """Judges one submission: one arena, a worker for each build, the cases in order."""
 
-    def __init__(self, submission: Submission, session: Session, builds: dict[str, Build | None], cases: list[Case]) -> None:
+    def __init__(
+        self, submission: Submission, session: Session, builds: dict[str, Build | None], cases: list[Case]
+    ) -> None:
         self.submission = submission
         self.problem = submission.problem
         self.session = session
@@ -197,6 +202,7 @@ class _Trial:
         self._workers: dict[str, WorkerHandle] = {}
         self._warm: set[str] = set()
         self._crashes = 0
+        self._crash_seconds = 0.0
         self._previous: tuple[int, str, Arrays] | None = None
         self._repeated = {c.contents for c in cases if c.contents != c.name and c.group != "timing"}
 
@@ -227,8 +233,8 @@ class _Trial:
                 progress()
                 if result.verdict == rows.TIME_LIMIT_EXCEEDED:
                     stop = f"not run after the time limit in {case.name}"
-                elif self._crashes >= MAX_CRASHES:
-                    stop = f"not run after {MAX_CRASHES} crashed workers"
+                elif self._crashes >= MAX_CRASHES or self._crash_seconds > MAX_CRASH_SECONDS:
+                    stop = f"not run after {self._crashes} crashed workers"
             self._look_for_late_writes(results)
         return results
 
@@ -276,17 +282,22 @@ class _Trial:
                 self.load_failure = worker
                 return self._not_run(case, worker.text)
             self.arena.prepare(case, inputs, bool(flip))
+            started = time.monotonic()
             reply = worker.request(self._request(case, bool(flip)), self._seconds(kind))
-            self._warm.add(kind)
             found, check = self._look(case, kind, worker, reply, inputs, reference, bool(flip))
+            self._warm.add(kind)
             findings += found
             if check is not None:
                 numbers = {k: v for k, v in vars(check).items() if k != "message"}
                 self._previous = (index, kind, {p.name: self.arena.read(p.name) for p in self._outputs})
                 self._compare_with_repeat(case, kind, check)
-            if reply.outcome != "answered" or "device" in reply.body:
+            out_of_memory = any(f.verdict == rows.OUT_OF_MEMORY for f in found)
+            if reply.outcome != "answered" or "device" in reply.body or out_of_memory:
                 self._drop_worker(kind)
+                self._crash_seconds += time.monotonic() - started
                 self._previous = None
+            if reply.outcome == "timeout":
+                break
         findings.sort(key=lambda f: rows.PRECEDENCE.index(f.verdict))
         verdict, text = (findings[0].verdict, findings[0].text) if findings else (rows.ACCEPTED, "")
         message = f"{case.name}: {text}" if text else ""
@@ -310,7 +321,7 @@ class _Trial:
     def _seconds(self, kind: str) -> float:
         if self.session.options.timeout is not None:
             return self.session.options.timeout
-        return CALL_SECONDS + (0 if kind in self._warm else COMPILE_SECONDS)
+        return CALL_SECONDS + (COMPILE_SECONDS if kind in ("gpu", "python") and kind not in self._warm else 0)
 
     def _look(
         self,
@@ -386,7 +397,10 @@ class _Trial:
             return []
         first = int(changed[0])
         count = len(np.unique(changed))
-        text = f"{count} element{'s' if count > 1 else ''} of {name} changed: {name}[{first}] was {before[first]:.9g}, is {after[first]:.9g}"
+        plural = "s" if count > 1 else ""
+        text = (
+            f"{count} element{plural} of {name} changed: {name}[{first}] was {before[first]:.9g}, is {after[first]:.9g}"
+        )
         return [Finding(rows.INPUT_MODIFIED, text)]
 
     def _compare_with_repeat(self, case: Case, kind: str, check: Check) -> None:
@@ -415,7 +429,7 @@ def placement(problem: Problem, case: Case) -> dict:
     lengths = problem.lengths(case.sizes)
     return {
         "sizes": dict(case.sizes),
-        "offset": case.shift * 256,
+        "offset": case.shift * ALIGNMENT,
         "buffers": [{"name": p.name, "bytes": lengths[p.name] * np.dtype(p.dtype).itemsize} for p in problem.buffers],
     }
 
@@ -450,7 +464,9 @@ def judge(submission: Submission, session: Session, progress: Callable[[int], Ca
         warnings.append("CUDA IPC is refused here: buffers were copied to the worker and back")
     if len(trial.live_bytes) > 1 and trial.live_bytes[-1] > trial.live_bytes[0]:
         grown = trial.live_bytes[-1] - trial.live_bytes[0]
-        warnings.append(f"device memory leaks: {grown:,} bytes more were allocated after the last call than after the first")
+        warnings.append(
+            f"leaks device memory: {grown:,} bytes more are allocated after the last call than after the first"
+        )
     failed = [r for r in results if r.group == "special" and r.verdict != rows.ACCEPTED]
     if failed and verdict == rows.ACCEPTED:
         warnings.append(f"{len(failed)} special cases fail (they decide only with --strict): {failed[0].message}")
@@ -501,7 +517,8 @@ def _ended(
         code = os.WEXITSTATUS(reply.status)
         if code == WORKER_FAILED:
             cause = last_words[0][:300] if last_words else "no message"
-            return Finding(rows.RUNTIME_ERROR, f"the worker could not go on {when}, was the judge's pipe closed? {cause}")
+            text = f"the worker could not go on {when}, was the judge's private pipe closed? {cause}"
+            return Finding(rows.RUNTIME_ERROR, text)
         text = f"the process exited with status {code} {when}"
     else:
         text = f"the process was killed by {_signal_name(os.WTERMSIG(reply.status))} {when}"
@@ -525,11 +542,7 @@ def _signal_name(number: int) -> str:
 
 def _element(name: str, dtype: str, offset: int, extent: int) -> str:
     size = np.dtype(dtype).itemsize
-    length = extent // size
-    index = offset // size
-    distance = -index if index < 0 else index - length + 1
-    side = "before the start" if index < 0 else "past the end"
-    return f"{name}[{index}], {distance} {side} of its {length} elements"
+    return outside(name, offset // size, extent // size)
 
 
 def violation_text(seen: Facts, problem: Problem, build: Build | None, submission: Submission) -> str:
@@ -569,13 +582,16 @@ def _source_line(where: str, build: Build | None) -> str:
     """file.cu:12 for the "library+0xoffset" that the CPU runtime reports; only for the library that we built."""
     match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", where)
     addr2line = find_tool("addr2line")
-    if not match or build is None or match[1] != str(build.library.absolute()) or addr2line is None:
+    if not match or build is None or match[1] != os.fspath(build.library.absolute()) or addr2line is None:
         return ""
-    # A return address: the access is in the instruction before it.
-    address = hex(max(0, int(match[2], 16) - 1))
-    done = subprocess.run([addr2line, "-e", match[1], address], capture_output=True, text=True, errors="replace")
-    name = done.stdout.split(" ")[0].strip()
-    return "" if name.startswith("?") or name.endswith("?") else os.path.basename(name)
+    # -i lists the functions inlined there, the innermost first: of an atomic, say, the layer's header.
+    command = [addr2line, "-i", "-e", match[1], match[2]]
+    output = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape").stdout
+    for line in output.splitlines():
+        name, _, number = line.split(" (")[0].rpartition(":")
+        if name == os.fspath(build.source) and number.isdigit():
+            return f"{build.source.name}:{number}"
+    return ""
 
 
 def internal_error(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:

@@ -1,4 +1,4 @@
-"""What each problem asks: parameters, cases, inputs, float64 reference, the check of an output, bytes of an ideal solution."""
+"""What each problem asks: parameters, cases, inputs, float64 reference, check, bytes of an ideal solution."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Problem:
         return self.fill(case, np.random.default_rng([seed, zlib.crc32(case.contents.encode())]))
 
 
-# ---- contents of vectors ----------------------------------------------------------------------------------------------
+# ---- contents of vectors ----------------------------------------------------------------------------------------
 
 
 def _uniform(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -157,7 +157,7 @@ def _timing_case(n: int) -> Case:
     return Case(f"N={n}/uniform/timing", "timing", {"N": n}, "uniform", f"N={n}/uniform/timing", 0)
 
 
-# ---- softmax ------------------------------------------------------------------------------------------------------------
+# ---- softmax ----------------------------------------------------------------------------------------------------
 
 SMALL_SIZES = (1, 2, 3, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4095, 4097)
 MEDIUM_SIZES = (65_537, 500_000)
@@ -192,7 +192,7 @@ def _softmax_cases(seed: int) -> list[Case]:
 
 
 def _softmax_reference(inputs: Arrays, sizes: Sizes) -> Arrays:
-    """float64 softmax of the float32 input, shape (N,): NaN everywhere where any input is NaN or +inf, or all are -inf."""
+    """float64 softmax of the float32 input, shape (N,): all NaN where an input is NaN or +inf, or all are -inf."""
     x = inputs["input"].astype(np.float64)
     with np.errstate(invalid="ignore"):  # inf - inf is the NaN we want
         e = np.exp(x - x.max())
@@ -204,7 +204,7 @@ def _check_softmax(inputs: Arrays, outputs: Arrays, reference: Arrays, poison: A
     return check_softmax(inputs["input"], outputs["output"], reference["output"], poison["output"])
 
 
-# ---- subtract_one -------------------------------------------------------------------------------------------------------
+# ---- subtract_one -----------------------------------------------------------------------------------------------
 
 SUBTRACT_ONE_SIZES = (1, 1023, 1024, 1025, 3072, 100_003)
 
@@ -223,7 +223,7 @@ def _check_subtract_one(inputs: Arrays, outputs: Arrays, reference: Arrays, pois
     return check_bitwise(outputs["output"], reference["output"], poison["output"])
 
 
-# ---- the table ----------------------------------------------------------------------------------------------------------
+# ---- the table --------------------------------------------------------------------------------------------------
 
 _SOLVES = Path(__file__).with_name("reference")
 

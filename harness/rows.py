@@ -79,7 +79,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Row:
-    """One file judged for one problem. A row with a `label` is a reference: its verdict does not decide the exit status."""
+    """One file judged for one problem. A row with a `label` is a reference: the exit status does not depend on it."""
 
     file: str
     problem: str

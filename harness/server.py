@@ -5,8 +5,8 @@ fork) and starts no threads. It is the subreaper of everything below it: whateve
 its child and is killed.
 
 Run as `python -m harness.server DESCRIPTOR MODULE...`; the judge speaks over the socket DESCRIPTOR. A request is one
-JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. When a
-worker has ended and its process group is gone, its wait status is written to the exit pipe that came with its spawn.
+JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. When
+a worker has ended and its process group is gone, its wait status is written to the exit pipe that came with its spawn.
 The judge's end of the socket closed, for whatever reason, ends the server and everything below it.
 """
 

@@ -54,7 +54,7 @@ def source_tree() -> Path:
     for root in (Path(__file__).parent.parent, Path.cwd()):
         if all((root / name).exists() for name in ("CMakeLists.txt", "cuda", "triton_solutions")):
             return root
-    raise UsageError("there are no bundled solves here: name files (python -m harness submit FILE) or run from a checkout")
+    raise UsageError("there are no bundled solves here: name files (python -m harness submit FILE), or use a checkout")
 
 
 def bundled_submissions() -> list[Submission]:

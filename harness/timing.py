@@ -1,4 +1,4 @@
-"""How long it took: asks a worker for samples until the median is known well enough, and compares with reference and copy."""
+"""How long it took: asks a worker for samples until the median is known, compares with reference and copy."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def measure(session: Session, path: Path, problem: Problem, case: Case, build: B
                     if parameter.role == "in" and not _same_bits(arena.read(parameter.name), inputs[parameter.name]):
                         raise TimingError(f"a timed call changed {parameter.name}")
                 outputs = {p.name: arena.read(p.name) for p in problem.buffers if p.role != "in"}
-                poisons = {p.name: poison(case, len(outputs[p.name]), p.dtype) for p in problem.buffers if p.role != "in"}
+                poisons = {name: poison(case, len(array), str(array.dtype)) for name, array in outputs.items()}
                 check = problem.check(inputs, outputs, reference, poisons)
                 if not check.passed:
                     raise TimingError(f"a timed call gave a wrong answer: {check.message}")

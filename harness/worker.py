@@ -51,7 +51,7 @@ class Failure(Exception):
         self.kind = kind
 
 
-# ---- memory -----------------------------------------------------------------------------------------------------------
+# ---- memory -----------------------------------------------------------------------------------------------------
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -162,7 +162,7 @@ class DeviceMemory:
             self._host.copy_(self._mirror)
 
 
-# ---- loading ----------------------------------------------------------------------------------------------------------
+# ---- loading ----------------------------------------------------------------------------------------------------
 
 
 def root_cause(error: BaseException) -> BaseException:
@@ -173,7 +173,7 @@ def root_cause(error: BaseException) -> BaseException:
 
 
 def line_in(path: str, error: BaseException) -> str:
-    """"line 12: " for the innermost frame of `error` that lies in the file `path`, or ""."""
+    """ "line 12: " for the innermost frame of `error` that lies in the file `path`, or ""."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f"line {error.lineno}: "
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
@@ -335,7 +335,7 @@ class PythonSolve:
         return ""
 
 
-# ---- running ----------------------------------------------------------------------------------------------------------
+# ---- running ----------------------------------------------------------------------------------------------------
 
 
 class Worker:

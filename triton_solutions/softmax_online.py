@@ -30,7 +30,7 @@ def online_softmax_kernel(input_ptr, output_ptr, N, BLOCK_SIZE: tl.constexpr):
     m = -float("inf")
     l = 0.0
     offsets = first
-    for _ in range(0, tl.cdiv(N, BLOCK_SIZE)):
+    for _ in range(tl.cdiv(N, BLOCK_SIZE)):
         x = tl.load(input_ptr + offsets, mask=offsets < N, other=-float("inf")).to(tl.float32)
         m_new = tl.maximum(m, tl.max(x, axis=0))
         shift = tl.where(m_new == -float("inf"), 0.0, m_new)
@@ -40,7 +40,7 @@ def online_softmax_kernel(input_ptr, output_ptr, N, BLOCK_SIZE: tl.constexpr):
 
     shift = tl.where(m == -float("inf"), 0.0, m)
     offsets = first
-    for _ in range(0, tl.cdiv(N, BLOCK_SIZE)):
+    for _ in range(tl.cdiv(N, BLOCK_SIZE)):
         x = tl.load(input_ptr + offsets, mask=offsets < N, other=-float("inf")).to(tl.float32)
         tl.store(output_ptr + offsets, tl.exp(x - shift) / l, mask=offsets < N)
         offsets += BLOCK_SIZE

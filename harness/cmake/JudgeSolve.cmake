@@ -136,7 +136,9 @@ endif()
 
 # ---- command lines ----------------------------------------------------------------------------------------------------
 
-set(JUDGE_CPU_FLAGS -std=c++17 -g -fPIC -w -fno-strict-aliasing -ffp-contract=off -pthread)
+# -gdwarf-4: older addr2line misreads file names in DWARF 5. -fstack-clash-protection: a large frame must not jump over
+# the guard page of a CUDA thread's small stack. No contraction: see cudacpu/README.md.
+set(JUDGE_CPU_FLAGS -std=c++17 -gdwarf-4 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fstack-clash-protection -pthread)
 
 function(judge_solve_commands variable backend source library work runtime)
     # A failed build must not leave the library of an earlier one behind.

@@ -1,0 +1,26 @@
+// Everything that a .cu file sees without including anything: nvcc includes its own header of this name
+// first, too.
+#pragma once
+
+#define CUDACPU 1
+#define __CUDACC__ 1
+#define CUDART_VERSION 12040
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <new>
+#include <utility>
+
+#include "cudacpu/api.h"
+#include "cudacpu/atomics.h"
+#include "cudacpu/launch.h"
+#include "cudacpu/math.h"
+#include "cudacpu/qualifiers.h"
+#include "cudacpu/thread.h"
+#include "cudacpu/types.h"
+#include "cudacpu/warp.h"

@@ -1,0 +1,36 @@
+// The words CUDA adds to C++ declarations, said in C++.
+#pragma once
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline
+#define __align__(n) __attribute__((aligned(n)))
+
+// A block stays on one OS thread from beginning to end and the blocks of one OS thread run one after another,
+// so what belongs to a thread is what belongs to a block. (The rewriter turns `extern __shared__` into a
+// reference.)
+#define __shared__ thread_local
+
+// The rewriter writes this behind the declaration of a shared variable: the first thread of a block that
+// comes by makes what earlier blocks left there unreadable.
+#define CUDACPU_SHARED(variable)                                                             \
+    {                                                                                        \
+        static_assert(sizeof(variable) <= 48 * 1024, "more shared memory than a block has"); \
+        static thread_local unsigned long long block_seen;                                   \
+        if (block_seen != ::cudacpu::block_count) {                                          \
+            block_seen = ::cudacpu::block_count;                                             \
+            ::cudacpu::poison_shared(&variable, sizeof(variable));                           \
+        }                                                                                    \
+    }
+
+// For the layer's own functions that touch the program's memory: inlined always, so that a tool which knows
+// about inlining finds the program's line behind an access.
+#define CUDACPU_INLINE __attribute__((always_inline)) static inline
+
+// The rewriter writes this for `__noinline__`, which cannot be a macro: the standard library uses that word.
+#define CUDACPU_NOINLINE __attribute__((noinline))

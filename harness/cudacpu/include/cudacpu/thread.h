@@ -1,0 +1,48 @@
+// What a thread of a block knows and the ways it waits for the rest of its block.
+#pragma once
+
+#include "types.h"
+
+// Variables, not macros: host code may well name a variable of its own `blockDim`.
+#define CUDACPU_THREAD_VARIABLE extern __thread __attribute__((tls_model("initial-exec")))
+CUDACPU_THREAD_VARIABLE uint3 threadIdx;
+CUDACPU_THREAD_VARIABLE uint3 blockIdx;
+CUDACPU_THREAD_VARIABLE dim3 blockDim;
+CUDACPU_THREAD_VARIABLE dim3 gridDim;
+constexpr int warpSize = 32;
+
+namespace cudacpu {
+// The running block's dynamic shared memory.
+CUDACPU_THREAD_VARIABLE unsigned char* dynamic_shared;
+
+// How many blocks this OS thread has begun.
+CUDACPU_THREAD_VARIABLE unsigned long long block_count;
+void poison_shared(volatile void* variable, size_t size);
+
+// The barrier of a block; returns how many of its threads came with a predicate that holds, and how many came
+// at all.
+struct BarrierResult {
+    int holds, came;
+};
+BarrierResult barrier(bool predicate);
+}  // namespace cudacpu
+
+static inline void __syncthreads() { cudacpu::barrier(false); }
+static inline int __syncthreads_count(int predicate) { return cudacpu::barrier(predicate != 0).holds; }
+static inline int __syncthreads_or(int predicate) { return cudacpu::barrier(predicate != 0).holds > 0; }
+static inline int __syncthreads_and(int predicate) {
+    cudacpu::BarrierResult result = cudacpu::barrier(predicate != 0);
+    return result.holds == result.came;
+}
+
+static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Lets the other threads of the block run.
+void __nanosleep(unsigned int nanoseconds);
+[[noreturn]] void __trap();
+
+// Nanoseconds: there is no device clock to count.
+long long clock64();
+static inline unsigned long long __globaltimer() { return static_cast<unsigned long long>(clock64()); }

@@ -1,0 +1,152 @@
+// A launch: checks its configuration as CUDA does, then spreads the blocks over a pool of OS threads.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "api_state.h"
+#include "facts.h"
+#include "scheduler.h"
+
+namespace cudacpu {
+namespace {
+unsigned count_cores() {
+    if (const char* wanted = getenv("CUDACPU_THREADS"))
+        return static_cast<unsigned>(std::max(1, atoi(wanted)));
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+    return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
+}
+
+class Pool {
+  public:
+    // The caller works, too. A helper that wakes up when all is handed out is not waited for.
+    void run(Job* job) {
+        std::unique_lock<std::mutex> one_launch(launch_, std::try_to_lock);
+        if (!one_launch.owns_lock()) return worker()->run(job);
+        grow(std::min<uint64_t>(cores_, job->blocks) - 1);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            job_ = job;
+        }
+        wake_.notify_all();
+        worker()->run(job);
+        std::unique_lock<std::mutex> lock(mutex_);
+        job_ = nullptr;
+        done_.wait(lock, [&] { return helping_ == 0; });
+    }
+
+    unsigned cores() const { return cores_; }
+
+  private:
+    void grow(uint64_t wanted) {
+        if (helpers_ >= wanted) return;
+        // Helpers outlive the launch, so their code must not be unloaded.
+        Dl_info self;
+        if (dladdr(reinterpret_cast<void*>(&launch), &self) != 0)
+            dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD);
+        // Signals sent to the process are for the program's own threads.
+        sigset_t all, old;
+        sigfillset(&all);
+        for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&all, fault);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        try {
+            for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
+        } catch (const std::system_error&) {
+            // The process may have no more threads; those there are do the work.
+        }
+        pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    }
+
+    void help() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] {
+                return job_ != nullptr && job_->next.load(std::memory_order_relaxed) < job_->blocks;
+            });
+            Job* job = job_;
+            ++helping_;
+            lock.unlock();
+            use_alternate_stack();
+            worker()->run(job);
+            lock.lock();
+            if (--helping_ == 0) done_.notify_one();
+        }
+    }
+
+    const unsigned cores_ = count_cores();
+    uint64_t helpers_ = 0;
+    std::mutex launch_;
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    Job* job_ = nullptr;
+    int helping_ = 0;
+};
+
+Pool* pool = nullptr;
+std::mutex pool_mutex;
+
+// A forked child has none of its parent's helpers, and shares the memory of its fibers with the parent.
+void forget_in_child() {
+    pool = nullptr;
+    this_worker = nullptr;
+}
+
+Pool* the_pool() {
+    std::lock_guard<std::mutex> lock(pool_mutex);
+    // Never deleted: its helpers wait in it until the process ends.
+    if (pool == nullptr) pool = new Pool;
+    return pool;
+}
+
+cudaError_t check(const Config& config, const void* entry) {
+    const dim3 grid = config.grid, block = config.block;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0) {
+        return cudaErrorInvalidConfiguration;
+    }
+    if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidConfiguration;
+    if (block.x > 1024 || block.y > 1024 || block.z > 64) return cudaErrorInvalidConfiguration;
+    if (block.x * block.y * block.z > kMostThreads) return cudaErrorInvalidConfiguration;
+    if (config.shared_bytes > shared_limit(entry)) return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+std::string bare(const char* name) {
+    std::string text = name;
+    if (text.size() > 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
+    return text;
+}
+}  // namespace
+
+void launch(const char* name, const void* entry, const Config& config, void (*thread)(void*), void* context) {
+    if (this_worker != nullptr && this_worker->current != nullptr) {
+        fatal("cudacpu: unsupported: a launch from inside kernel '%s'", this_worker->job->name);
+    }
+    if (remember(check(config, entry)) != cudaSuccess) return;
+    static const int at_fork = pthread_atfork(nullptr, nullptr, forget_in_child);
+    (void)at_fork;
+    const std::string kernel = bare(name);
+    Job job;
+    job.name = kernel.c_str();
+    job.thread = thread;
+    job.context = context;
+    job.grid = config.grid;
+    job.block = config.block;
+    job.shared_bytes = config.shared_bytes;
+    job.seed = orders().seed;
+    job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
+    if (job.blocks == 1 || the_pool()->cores() == 1) {
+        worker()->run(&job);
+    } else {
+        the_pool()->run(&job);
+    }
+}
+}  // namespace cudacpu

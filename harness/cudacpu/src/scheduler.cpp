@@ -1,0 +1,307 @@
+// The threads of a block: which one runs next, and the block-wide barrier.
+#include "scheduler.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "api_state.h"
+#include "facts.h"
+
+__thread uint3 threadIdx;
+__thread uint3 blockIdx;
+__thread dim3 blockDim;
+__thread dim3 gridDim;
+
+namespace cudacpu {
+__thread unsigned char* dynamic_shared;
+__thread unsigned long long block_count;
+__thread Worker* this_worker;
+
+namespace {
+constexpr size_t kPage = 4096;
+// The buffer and an inaccessible page behind it.
+constexpr size_t kSharedMapping = (kSharedMost + kPage - 1) / kPage * kPage + 16 * kPage;
+
+// Deletes the worker when its OS thread ends.
+struct WorkerOwner {
+    ~WorkerOwner() {
+        delete this_worker;
+        this_worker = nullptr;
+    }
+};
+}  // namespace
+
+void poison_shared(volatile void* variable, size_t size) {
+    if (orders().poison >= 0) memset(const_cast<void*>(variable), orders().poison, size);
+}
+
+Worker* worker() {
+    if (this_worker == nullptr) {
+        static thread_local WorkerOwner owner;
+        (void)owner;
+        this_worker = new Worker;
+    }
+    return this_worker;
+}
+
+Worker::Worker() : fibers_(&Worker::fiber_main), threads_(kMostThreads), warps_(kMostThreads / kWarpLanes) {
+    // Page-aligned, which is more than the 1024 bytes that a GPU promises.
+    void* memory = mmap(nullptr, kSharedMapping, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) fatal("no memory for a block's shared memory");
+    mprotect(static_cast<char*>(memory) + kSharedMapping - kPage, kPage, PROT_NONE);
+    const uintptr_t lo = reinterpret_cast<uintptr_t>(memory);
+    shared = {kDynamicShared, lo, lo, lo, lo + kSharedMapping};
+    at_barrier_.reserve(kMostThreads);
+    start_order_.resize(kMostThreads);
+    use_alternate_stack();
+}
+
+Worker::~Worker() { munmap(reinterpret_cast<void*>(shared.lo), kSharedMapping); }
+
+// ---- blocks ---------------------------------------------------------------------------------------------
+
+void Worker::run(Job* new_job) {
+    job = new_job;
+    dynamic_shared = reinterpret_cast<unsigned char*>(shared.begin);
+    shared.end = shared.begin + job->shared_bytes;
+    blockDim = job->block;
+    gridDim = job->grid;
+    count_ = job->block.x * job->block.y * job->block.z;
+    for (uint64_t block; (block = job->next.fetch_add(1, std::memory_order_relaxed)) < job->blocks;) {
+        run_block(permuted(block, job->blocks, job->seed));
+    }
+    job = nullptr;
+}
+
+void Worker::run_block(uint64_t number) {
+    const uint64_t plane = static_cast<uint64_t>(job->grid.x) * job->grid.y;
+    blockIdx = {static_cast<unsigned>(number % job->grid.x),
+                static_cast<unsigned>(number % plane / job->grid.x), static_cast<unsigned>(number / plane)};
+    ++block_count;
+    poison_shared(dynamic_shared, job->shared_bytes);
+    order_threads(number);
+    started_ = 0;
+    alive_ = count_;
+    for (uint32_t first = 0, i = 0; first < count_; first += kWarpLanes, ++i) {
+        const uint32_t lanes = std::min(kWarpLanes, count_ - first);
+        warps_[i].alive = lanes == kWarpLanes ? ~0u : (1u << lanes) - 1;
+    }
+    running = &home_;
+    switch_to(fibers_.take());
+    current = nullptr;
+}
+
+void Worker::order_threads(uint64_t block_number) {
+    const dim3 block = job->block;
+    const bool resized = prepared_.x != block.x || prepared_.y != block.y || prepared_.z != block.z;
+    if (resized) {
+        prepared_ = block;
+        for (uint32_t i = 0; i < count_; ++i) {
+            threads_[i].index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
+            threads_[i].number = i;
+            threads_[i].wait = Wait::nothing;
+        }
+    }
+    if (resized || shuffled_ || job->seed != prepared_seed_) {
+        std::iota(start_order_.begin(), start_order_.begin() + count_, 0);
+        if (job->seed == 1) std::reverse(start_order_.begin(), start_order_.begin() + count_);
+        prepared_seed_ = job->seed;
+    }
+    shuffled_ = job->seed > 1;
+    if (shuffled_) {
+        // Depends on the block's number, so that the order does not depend on which OS thread took the block.
+        random_.seed(static_cast<uint32_t>((job->seed ^ block_number * 0x9e3779b97f4a7c15u) >> 7));
+        std::shuffle(start_order_.begin(), start_order_.begin() + count_, random_);
+    }
+}
+
+uint64_t permuted(uint64_t number, uint64_t count, uint64_t seed) {
+    if (seed == 0) return number;
+    if (seed == 1) return count - 1 - number;
+    // A bijection on the next power of two, walked until it lands inside.
+    unsigned bits = 1;
+    while (uint64_t(1) << bits < count) ++bits;
+    const uint64_t mask = (uint64_t(1) << bits) - 1;
+    do {
+        for (int round = 0; round < 3; ++round) {
+            number = (number * (seed << 1 | 1) + (seed >> 17) + static_cast<uint64_t>(round)) & mask;
+            number ^= number >> (bits + 1) / 2;
+        }
+    } while (number >= count);
+    return number;
+}
+
+// ---- threads --------------------------------------------------------------------------------------------
+
+void Worker::fiber_main() {
+    for (;;) this_worker->run_threads();
+}
+
+// Runs threads that have not started, one after another. When one of them waits, its fiber stays with it and
+// another fiber goes on here.
+void Worker::run_threads() {
+    while (started_ < count_) {
+        Thread* thread = &threads_[start_order_[started_++]];
+        thread->fiber = running;
+        make_current(thread);
+        job->thread(job->context);
+        end_thread();
+        if (overflowed(running)) fatal("stack overflow in kernel '%s'", job->name);
+        if (ready_.size() != 0) break;
+    }
+    current = nullptr;
+    Fiber* self = running;
+    fibers_.give_back(self);
+    Fiber* next = pick();
+    if (next != self) switch_to(next);
+}
+
+inline void Worker::make_current(Thread* thread) {
+    current = thread;
+    threadIdx = thread->index;
+}
+
+inline void Worker::switch_to(Fiber* fiber) {
+    Fiber* from = running;
+    if (overflowed(from)) fatal("stack overflow in kernel '%s'", job->name);
+    running = fiber;
+    switch_fiber(from, fiber);
+}
+
+void Worker::end_thread() {
+    Thread* thread = current;
+    Warp& warp = warps_[thread->number / kWarpLanes];
+    warp.alive &= ~(1u << thread->lane());
+    --alive_;
+    for (size_t i = 0; i < warp.meetings.size();) {
+        if (complete(warp, warp.meetings[i])) {
+            finish_meeting(warp, i);
+        } else {
+            ++i;
+        }
+    }
+    if (!at_barrier_.empty() && at_barrier_.size() == alive_) release_barrier();
+}
+
+// Stops the running thread until it is made ready and picked.
+void Worker::park(Wait wait) {
+    Thread* thread = current;
+    thread->wait = wait;
+    Fiber* next = pick();
+    if (next != thread->fiber) switch_to(next);
+    thread->wait = Wait::nothing;
+}
+
+// What runs next. Threads that can go on come before threads that have not started: fewer stacks are then in
+// use at a time. A random order mixes both.
+Fiber* Worker::pick() {
+    for (;;) {
+        const bool unstarted = started_ < count_;
+        if (ready_.size() != 0) {
+            if (shuffled_) {
+                const uint32_t choice = static_cast<uint32_t>(random_()) % (ready_.size() + unstarted);
+                if (choice == ready_.size()) return fibers_.take();
+                ready_.bring_to_front(choice);
+            }
+            Thread* thread = ready_.pop();
+            make_current(thread);
+            return thread->fiber;
+        }
+        if (unstarted) return fibers_.take();
+        if (alive_ == 0) return &home_;
+        if (!release_active_mask()) deadlock();
+    }
+}
+
+// Lets every other thread have a turn: also those that have not started, which pick() would leave for last.
+void Worker::yield() {
+    Thread* thread = current;
+    ready_.push(thread);
+    Fiber* next = started_ < count_ ? fibers_.take() : pick();
+    if (next != thread->fiber) switch_to(next);
+}
+
+void Worker::deadlock() {
+    std::string waits;
+    auto add = [&](uint32_t threads, const std::string& what) {
+        if (threads == 0) return;
+        if (!waits.empty()) waits += ", ";
+        waits += std::to_string(threads) + (threads == 1 ? " thread waits in " : " threads wait in ") + what;
+    };
+    add(static_cast<uint32_t>(at_barrier_.size()), "__syncthreads");
+    for (uint32_t i = 0; i < (count_ + kWarpLanes - 1) / kWarpLanes; ++i) {
+        for (const Meeting& meeting : warps_[i].meetings) {
+            const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(meeting.arrived));
+            char mask[16];
+            snprintf(mask, sizeof mask, "0x%08x", meeting.mask);
+            add(static_cast<uint32_t>(__builtin_popcount(meeting.arrived)),
+                std::string(name_of(threads_[i * kWarpLanes + lane].op)) + " (warp " + std::to_string(i) +
+                    ", mask " + mask + ")");
+        }
+    }
+    fatal("deadlock in kernel '%s', block (%u, %u, %u): %s", job->name, blockIdx.x, blockIdx.y, blockIdx.z,
+          waits.c_str());
+}
+
+// ---- the barrier ----------------------------------------------------------------------------------------
+
+BarrierResult Worker::barrier(bool predicate) {
+    Thread* thread = current;
+    thread->predicate = predicate;
+    at_barrier_.push_back(thread);
+    if (at_barrier_.size() == alive_) {
+        release_barrier();
+    } else {
+        park(Wait::barrier);
+    }
+    return thread->barrier_result;
+}
+
+void Worker::release_barrier() {
+    BarrierResult result = {0, static_cast<int>(at_barrier_.size())};
+    for (const Thread* thread : at_barrier_) result.holds += thread->predicate;
+    for (Thread* thread : at_barrier_) {
+        thread->barrier_result = result;
+        if (thread != current) ready_.push(thread);  // the last to come goes on at once
+    }
+    at_barrier_.clear();
+    if (alive_ != count_) {
+        record_undefined(
+            "kernel '%s', block (%u, %u, %u): %u of %u threads ended before a __syncthreads that the others "
+            "reached",
+            job->name, blockIdx.x, blockIdx.y, blockIdx.z, count_ - alive_, count_);
+    }
+}
+
+static Worker* in_kernel(const char* what) {
+    Worker* self = this_worker;
+    if (self == nullptr || self->current == nullptr) fatal("%s called outside a kernel", what);
+    return self;
+}
+
+BarrierResult barrier(bool predicate) { return in_kernel("__syncthreads")->barrier(predicate); }
+
+uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {
+    return in_kernel(name_of(op))->warp_meet(op, mask, value, operand, width);
+}
+
+uint32_t active_mask() { return in_kernel("__activemask")->active_mask(__builtin_return_address(0)); }
+}  // namespace cudacpu
+
+using namespace cudacpu;
+
+void __nanosleep(unsigned int) { in_kernel("__nanosleep")->yield(); }
+
+void __trap() { fatal("kernel '%s': __trap() was called", in_kernel("__trap")->job->name); }
+
+long long clock64() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}

@@ -1,0 +1,139 @@
+// Runs the threads of one block on one OS thread: as plain calls until one waits, from then on as fibers.
+#pragma once
+
+#include <stdint.h>
+
+#include <atomic>
+#include <random>
+#include <vector>
+
+#include "cudacpu/launch.h"
+#include "cudacpu/thread.h"
+#include "cudacpu/warp.h"
+#include "fiber.h"
+#include "memory.h"
+
+namespace cudacpu {
+constexpr uint32_t kMostThreads = 1024;
+constexpr uint32_t kWarpLanes = 32;
+
+// One launch.
+struct Job {
+    const char* name;
+    void (*thread)(void*);
+    void* context;
+    dim3 grid, block;
+    size_t shared_bytes;
+    uint64_t seed;
+    uint64_t blocks;
+    std::atomic<uint64_t> next{0};  // the next block to hand out
+};
+
+enum class Wait : uint8_t { nothing, barrier, warp, active_mask };
+
+struct Thread {
+    uint3 index;
+    uint32_t number;
+    Fiber* fiber;
+    Wait wait;
+    // What it brought to a meeting of its warp, and what it takes away.
+    WarpOp op;
+    uint32_t mask, operand, width;
+    uint64_t value;
+    // What it brought to a barrier.
+    bool predicate;
+    BarrierResult barrier_result;
+    const void* site;  // where it asked for the active mask
+
+    uint32_t lane() const { return number % kWarpLanes; }
+};
+
+// Lanes that wait for each other under one mask.
+struct Meeting {
+    uint32_t mask, arrived;
+};
+struct Warp {
+    uint32_t alive;  // lanes that exist and have not ended
+    std::vector<Meeting> meetings;
+};
+
+// The threads that could go on, in the order in which they may.
+class ReadyQueue {
+  public:
+    uint32_t size() const { return size_; }
+    void push(Thread* thread) { slots_[(head_ + size_++) % kMostThreads] = thread; }
+    Thread* pop() {
+        Thread* thread = slots_[head_];
+        head_ = (head_ + 1) % kMostThreads;
+        --size_;
+        return thread;
+    }
+    void bring_to_front(uint32_t position) {
+        std::swap(slots_[head_], slots_[(head_ + position) % kMostThreads]);
+    }
+
+  private:
+    Thread* slots_[kMostThreads];
+    uint32_t head_ = 0, size_ = 0;
+};
+
+// An OS thread's own: the block that it runs, if any.
+class Worker {
+  public:
+    Worker();
+    ~Worker();
+
+    void run(Job* job);  // blocks until none is left
+
+    // For the running thread:
+    BarrierResult barrier(bool predicate);
+    uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width);
+    uint32_t active_mask(const void* site);
+    void yield();
+
+    Job* job = nullptr;
+    Thread* current = nullptr;  // null outside kernels
+    Fiber* running = nullptr;
+    Range shared;  // dynamic shared memory
+
+  private:
+    void run_block(uint64_t number);
+    void order_threads(uint64_t block_number);
+    static void fiber_main();
+    void run_threads();
+    void end_thread();
+    void park(Wait wait);
+    Fiber* pick();
+    void make_current(Thread* thread);
+    void switch_to(Fiber* fiber);
+    void release_barrier();
+    static bool complete(const Warp& warp, const Meeting& meeting);
+    void finish_meeting(Warp& warp, size_t position);
+    void answer(Thread* first, uint32_t arrived);
+    bool release_active_mask();
+    [[noreturn]] void deadlock();
+
+    FiberPool fibers_;
+    Fiber home_;  // the OS thread's own stack
+    std::vector<Thread> threads_;
+    std::vector<Warp> warps_;
+    std::vector<uint16_t> start_order_;
+    ReadyQueue ready_;
+    std::vector<Thread*> at_barrier_;
+    uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
+    bool shuffled_ = false;
+    std::minstd_rand random_;
+    dim3 prepared_{0, 0, 0};      // the block size that threads_ is filled for
+    uint64_t prepared_seed_ = 0;  // and start_order_
+};
+
+extern __thread Worker* this_worker __attribute__((tls_model("initial-exec")));
+
+// This OS thread's worker, made when first asked for.
+Worker* worker();
+
+// Which block is the number-th to run under a seed.
+uint64_t permuted(uint64_t number, uint64_t count, uint64_t seed);
+
+const char* name_of(WarpOp op);
+}  // namespace cudacpu

@@ -1,0 +1,197 @@
+// Meetings of a warp's lanes: who waits for whom, and what each lane takes away.
+#include <algorithm>
+
+#include "facts.h"
+#include "scheduler.h"
+
+namespace cudacpu {
+namespace {
+// The lane that a shuffle reads, as PTX's shfl.sync defines it. Outside the segment it is the lane itself.
+uint32_t source_lane(const Thread& thread) {
+    const uint32_t lane = thread.lane();
+    const uint32_t segment = ~(thread.width - 1) & (kWarpLanes - 1);
+    const uint32_t first = lane & segment, last = first | (~segment & (kWarpLanes - 1));
+    const uint32_t operand = thread.operand & (kWarpLanes - 1);
+    switch (thread.op) {
+        case WarpOp::shuffle:
+            return first | (operand & ~segment);
+        case WarpOp::shuffle_up:
+            return lane >= first + operand ? lane - operand : lane;
+        case WarpOp::shuffle_down:
+            return lane + operand <= last ? lane + operand : lane;
+        default:
+            return (lane ^ operand) <= last ? lane ^ operand : lane;
+    }
+}
+
+uint32_t combine(WarpOp op, uint32_t a, uint32_t b) {
+    switch (op) {
+        case WarpOp::reduce_add:
+            return a + b;
+        case WarpOp::reduce_min_signed:
+            return static_cast<uint32_t>(std::min(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+        case WarpOp::reduce_max_signed:
+            return static_cast<uint32_t>(std::max(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+        case WarpOp::reduce_min_unsigned:
+            return std::min(a, b);
+        case WarpOp::reduce_max_unsigned:
+            return std::max(a, b);
+        case WarpOp::reduce_and:
+            return a & b;
+        case WarpOp::reduce_or:
+            return a | b;
+        default:
+            return a ^ b;
+    }
+}
+
+template <class Visit>
+void each_lane(uint32_t lanes, Visit visit) {
+    for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<uint32_t>(__builtin_ctz(lanes)));
+}
+}  // namespace
+
+const char* name_of(WarpOp op) {
+    switch (op) {
+        case WarpOp::sync:
+            return "__syncwarp";
+        case WarpOp::shuffle:
+            return "__shfl_sync";
+        case WarpOp::shuffle_up:
+            return "__shfl_up_sync";
+        case WarpOp::shuffle_down:
+            return "__shfl_down_sync";
+        case WarpOp::shuffle_xor:
+            return "__shfl_xor_sync";
+        case WarpOp::all:
+            return "__all_sync";
+        case WarpOp::any:
+            return "__any_sync";
+        case WarpOp::ballot:
+            return "__ballot_sync";
+        default:
+            return "__reduce_sync";
+    }
+}
+
+uint64_t Worker::warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {
+    Thread* thread = current;
+    Warp& warp = warps_[thread->number / kWarpLanes];
+    const uint32_t own = 1u << thread->lane();
+    thread->op = op;
+    thread->mask = mask;
+    thread->value = value;
+    thread->operand = operand;
+    thread->width = width == 0 || width > kWarpLanes ? kWarpLanes : width;
+    if ((mask & own) == 0) {
+        record_undefined(
+            "kernel '%s', block (%u, %u, %u): lane %u calls %s with mask 0x%08x, which leaves it out",
+            job->name, blockIdx.x, blockIdx.y, blockIdx.z, thread->lane(), name_of(op), mask);
+        answer(thread - thread->lane(), own);
+        return thread->value;
+    }
+    size_t position = 0;
+    while (position < warp.meetings.size() && warp.meetings[position].mask != mask) ++position;
+    if (position == warp.meetings.size()) warp.meetings.push_back({mask, 0});
+    warp.meetings[position].arrived |= own;
+    if (complete(warp, warp.meetings[position])) {
+        finish_meeting(warp, position);
+    } else {
+        park(Wait::warp);
+    }
+    return thread->value;
+}
+
+bool Worker::complete(const Warp& warp, const Meeting& meeting) {
+    return (meeting.mask & warp.alive & ~meeting.arrived) == 0;
+}
+
+void Worker::finish_meeting(Warp& warp, size_t position) {
+    const uint32_t arrived = warp.meetings[position].arrived;
+    warp.meetings.erase(warp.meetings.begin() + static_cast<std::ptrdiff_t>(position));
+    Thread* first = &threads_[static_cast<size_t>(&warp - warps_.data()) * kWarpLanes];
+    answer(first, arrived);
+    each_lane(arrived, [&](uint32_t lane) {
+        if (&first[lane] != current) ready_.push(&first[lane]);
+    });
+}
+
+// Replaces the value that each lane brought by its result.
+void Worker::answer(Thread* first, uint32_t arrived) {
+    uint64_t brought[kWarpLanes];
+    uint32_t holds = 0;
+    each_lane(arrived, [&](uint32_t lane) {
+        brought[lane] = first[lane].value;
+        if (brought[lane] != 0) holds |= 1u << lane;
+    });
+    each_lane(arrived, [&](uint32_t lane) {
+        Thread& thread = first[lane];
+        switch (thread.op) {
+            case WarpOp::sync:
+                break;
+            case WarpOp::shuffle:
+            case WarpOp::shuffle_up:
+            case WarpOp::shuffle_down:
+            case WarpOp::shuffle_xor: {
+                const uint32_t source = source_lane(thread);
+                if ((arrived >> source & 1) != 0) {
+                    thread.value = brought[source];
+                } else {
+                    record_undefined(
+                        "kernel '%s', block (%u, %u, %u): lane %u reads lane %u by %s (mask 0x%08x), which "
+                        "takes no part",
+                        job->name, blockIdx.x, blockIdx.y, blockIdx.z, lane, source, name_of(thread.op),
+                        thread.mask);
+                }
+                break;
+            }
+            case WarpOp::all:
+                thread.value = holds == arrived;
+                break;
+            case WarpOp::any:
+                thread.value = holds != 0;
+                break;
+            case WarpOp::ballot:
+                thread.value = holds;
+                break;
+            default: {
+                uint32_t result = static_cast<uint32_t>(brought[lane]);
+                each_lane(arrived & ~(1u << lane), [&](uint32_t other) {
+                    result = combine(thread.op, result, static_cast<uint32_t>(brought[other]));
+                });
+                thread.value = result;
+            }
+        }
+    });
+}
+
+// Lanes that ask which lanes are active wait until nothing else in the block can run: all that can reach the
+// same place have then reached it.
+uint32_t Worker::active_mask(const void* site) {
+    Thread* thread = current;
+    thread->site = site;
+    ++asking_mask_;
+    park(Wait::active_mask);
+    return static_cast<uint32_t>(thread->value);
+}
+
+bool Worker::release_active_mask() {
+    if (asking_mask_ == 0) return false;
+    uint32_t number = 0;
+    while (threads_[number].wait != Wait::active_mask) ++number;
+    const void* site = threads_[number].site;
+    Thread* first = &threads_[number / kWarpLanes * kWarpLanes];
+    const uint32_t lanes = std::min(kWarpLanes, count_ - first->number);
+    uint32_t mask = 0;
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        if (first[lane].wait == Wait::active_mask && first[lane].site == site) mask |= 1u << lane;
+    }
+    each_lane(mask, [&](uint32_t lane) {
+        first[lane].value = mask;
+        first[lane].wait = Wait::nothing;
+        ready_.push(&first[lane]);
+        --asking_mask_;
+    });
+    return true;
+}
+}  // namespace cudacpu

@@ -1,0 +1,969 @@
+"""CUDA on the CPU: each test would fail with its feature removed."""
+
+import ctypes
+import mmap
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from harness.facts import Facts
+
+LAYER = Path(__file__).resolve().parent.parent / "harness" / "cudacpu"
+PAGE = mmap.PAGESIZE
+
+
+# ---- building and calling ----------------------------------------------------------------------------------
+
+
+class CompileError(Exception):
+    pass
+
+
+def command(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        raise CompileError(done.stdout + done.stderr)
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    """build(source, checked=False, headers={}) -> path of the library that exports `solve`."""
+    root = tmp_path_factory.mktemp("cudacpu")
+    runtime = root / "libcudacpu.so"
+    sources = sorted((LAYER / "src").glob("*.cpp"))
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    command(
+        *("g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", *warnings),
+        *("-I", LAYER / "include", *sources, "-o", runtime),
+    )
+    (root / "exports.map").write_text("{ global: solve; local: *; };")
+
+    def compile_and_load(source, checked=False, headers=()):
+        folder = root / f"solve{len(list(root.iterdir()))}"
+        folder.mkdir()
+        (folder / "x.cu").write_text(source)
+        for name, text in dict(headers).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        rewritten, built = folder / "x.cpp", folder / "x.o"
+        command(
+            sys.executable,
+            "-S",
+            LAYER / "rewrite.py",
+            folder / "x.cu",
+            "-o",
+            rewritten,
+            "-MF",
+            folder / "x.d",
+        )
+        command(
+            *("g++", "-std=c++17", *(["-O0", "-fsanitize=thread"] if checked else ["-O2"]), "-gdwarf-4", "-fPIC"),
+            *(
+                "-fno-strict-aliasing",
+                "-ffp-contract=off",
+                "-fstack-clash-protection",
+                "-I",
+                LAYER / "include",
+                "-iquote",
+                folder,
+            ),
+            *("-include", "cuda_runtime.h", "-c", rewritten, "-o", built),
+        )
+        library = folder / "libx.so"
+        command(
+            *("g++", "-shared", built, runtime, f"-Wl,--version-script={root / 'exports.map'}"),
+            *(f"-Wl,-rpath,{root}", "-o", library),
+        )
+        return library
+
+    compile_and_load.runtime = runtime
+    return compile_and_load
+
+
+class Buffer:
+    """A payload with a page before it and a page that cannot be touched behind it, shared with child processes."""
+
+    def __init__(self, values):
+        values = np.ascontiguousarray(values, dtype=np.float32)
+        pages = -(-values.nbytes // PAGE) + 3
+        self.memory = mmap.mmap(-1, pages * PAGE)
+        self.lo = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        self.begin, self.end, self.hi = self.lo + PAGE, self.lo + PAGE + values.nbytes, self.lo + pages * PAGE
+        self.values = np.frombuffer(self.memory, np.float32, values.size, PAGE)
+        self.values[:] = values
+        libc = ctypes.CDLL(None)
+        assert libc.mprotect(ctypes.c_void_p(self.hi - PAGE), ctypes.c_size_t(PAGE), 0) == 0
+
+
+def call(library, values=(0.0,), outputs=1, n=None, seed=0, poison=0xA5, threads=2):
+    """Calls solve in a child process; its output, facts, status and standard error."""
+    values = np.asarray(values, dtype=np.float32)
+    buffers = [Buffer(values), Buffer(np.full(outputs, -1))]
+    shared = mmap.mmap(-1, PAGE)
+    facts = Facts.from_buffer(shared)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(write_end, 2)
+        os.environ["CUDACPU_THREADS"] = str(threads)
+        solve = ctypes.CDLL(str(library))
+        runtime = ctypes.CDLL(str(library.parent.parent / "libcudacpu.so"))
+        runtime.cudacpu_attach(ctypes.byref(facts))
+        for i, buffer in enumerate(buffers):
+            runtime.cudacpu_set_buffer(i, *map(ctypes.c_size_t, (buffer.lo, buffer.begin, buffer.end, buffer.hi)))
+        runtime.cudacpu_begin_call(ctypes.c_uint64(seed), poison)
+        solve.solve(*(ctypes.c_void_p(buffer.begin) for buffer in buffers), len(values) if n is None else n)
+        runtime.cudacpu_end_call()
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, errors="replace") as stream:
+        errors = stream.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return SimpleNamespace(output=buffers[1].values, facts=facts, status=status, errors=errors)
+
+
+def line_of(facts):
+    """The source line that facts.where stands for."""
+    module, offset = facts.where.decode().rsplit("+", 1)
+    found = subprocess.run(["addr2line", "-i", "-e", module, offset], capture_output=True, text=True)
+    return int(re.search(r"x\.cu:(\d+)", found.stdout).group(1))
+
+
+# ---- the rewriter ------------------------------------------------------------------------------------------
+
+LAUNCHES = r"""
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <vector>
+#include "sub/common.cuh"
+#include "sub/common.cuh"
+template <class T, int K> __global__ void store(T* out, T v) { out[K] = v; }
+template <class T> __global__ void deduced(T* out, const float* mask, int n) { if (!mask) out[0] = T(n); }
+template <int A> struct Box { static constexpr int value = A; };
+namespace ns { namespace inner {
+__global__ void add(float* out, int n = 5) { atomicAdd(out, float(n)); }
+struct Holder { void (*kernel)(float*, int); static __global__ void member(float* out) { out[0] = 6; } };
+} }
+__global__ void over(float* out, int v) { out[0] = v; }
+__global__ void over(float* out, float v) { out[0] = v + 1; }
+__global__ void nothing(float* out, const float* p) { out[0] = p == nullptr ? 3 : 4; }
+__global__ void braces(float* out, float2 v) { out[0] = v.x + v.y; }
+__global__ void __launch_bounds__(128, 2) shape(float* out) {
+    out[0] = blockDim.x * 100 + blockDim.y * 10 + gridDim.x;
+}
+__device__ __noinline__ float apart(float x) { return x * 2; }
+template <class F> __global__ void apply(float* out, F f) { out[0] = f(20.f); }
+#define LAUNCH(kernel, blocks, ...) \
+    kernel<<<blocks, 1>>>(__VA_ARGS__)
+template <class T> void host(T* out) { store<T, Box<0>::value><<<1, 1>>>(out, T(7)); deduced<<<1, 1>>>(out, NULL, 8); }
+extern "C" void solve(const float* in, float* out, int n) {
+    const char* text = "store<<<1, 1>>>(out)"; /* store<<<1, 1 */  // add<<<
+    const char* raw = R"(x<<<y>>>(z) ")";
+    std::vector<void (*)(float*, int)> table = {ns::inner::add};
+    ns::inner::Holder holder = {ns::inner::add};
+    dim3 blockDim(16, 2), gridDim((31 + 15) / 16);
+    int calls = 0;
+    auto next = [&] { return ++calls; };
+    switch (n) {
+        case 0: store<float, Box<(3 > 2 ? 0 : 1)>::value><<<1, 1>>>(out, 1.5f); break;
+        case 1: deduced<<<dim3{1, 1}, dim3(1, 1, 1), 0, NULL>>>(out, NULL, 2); break;
+        case 2: *out = 0; ns::inner::add<<<
+            std::max<int>({1, 2, 3}), // a comment >>>(
+            1 >> 0, 0>>>(out, next()); *out = *out * 10 + calls; break;
+        case 3: *out = 0; ns::inner::add<<<2, 1>>>(out); break;
+        case 4: *out = 0; table[0]<<<1, 1>>>(out, 4); break;
+        case 5: *out = 0; (n > 3 ? table.at(0) : nullptr)<<<1, 1>>>(out, 5); break;
+        case 6: ::ns::inner::Holder::member<<<1, 1>>>(out); break;
+        case 7: host<float>(out); break;
+        case 8: over<<<1, 1>>>(out, 1.5f); break;
+        case 9: nothing<<<1, 1>>>(out, 0); break;
+        case 10: LAUNCH(braces, 1, out, {1, 2}); break;
+        case 11: shape<<<gridDim, blockDim, 0, 0>>>(out); break;
+        case 12: *out = 0; holder.kernel<<<1, 1>>>(out, 12); break;
+        case 13: apply<<<1, 1>>>(out, [=] __device__(float x) { return apart(x) + 2; }); break;
+        case 14: from_header(out); break;
+        case 15: *out = std::string(text).size() + std::string(raw).size(); break;
+        case 17: *out = -1; if (n > 3) (*table[0])<<<1, 1>>>(out, 18); break;
+        case 16: *out = 1 << 2 << 1; std::cout << 1 << std::endl; break;
+        default: *out = __LINE__;
+    }
+}
+"""
+COMMON = r"""#pragma once
+#include "deep.h"
+static void from_header(float* out) { deep<<<1, 1>>>(out); }
+"""
+DEEP = "__global__ void deep(float* out) { extern __shared__ float one[]; *out = 14 + sizeof(one[0]); }\n"
+
+
+def test_launches(build):
+    library = build(LAUNCHES, headers={"sub/common.cuh": COMMON, "sub/deep.h": DEEP})
+    expected = [1.5, 2, 31, 10, 4, 5, 6, 8, 2.5, 3, 3, 1622, 12, 42, 18, 33, 8, 17]
+    assert [call(library, n=n).output[0] for n in range(len(expected))] == expected
+    assert call(library, n=99).output[0] == LAUNCHES.split("default")[0].count("\n") + 1
+    rule = (library.parent / "x.d").read_text()
+    assert all(name in rule for name in ("x.cpp:", "/x.cu", "sub/common.cuh", "sub/deep.h"))
+
+
+def test_odd_files(tmp_path):
+    """A byte order mark, carriage returns, a continued string, a path and a comment that are not UTF-8."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b'/a "b\\ \xff $'))
+    folder.mkdir()
+    text = (
+        b"\xef\xbb\xbf// \xff\r\n__global__ void k() {}\r\n"
+        + b'const char* s = "a\\\r\n<<<";\r\nint f() { k<<<1, 1>>>(); return __LINE__; }\r\n'
+    )
+    (folder / "x.cu").write_bytes(text)
+    run = [sys.executable, LAYER / "rewrite.py", folder / "x.cu", "-o", folder / "y.cpp", "-MF", folder / "y.d"]
+    assert subprocess.run(run).returncode == 0
+    first, rest = (folder / "y.cpp").read_bytes().split(b"\n", 1)
+    quoted = os.fsencode(folder / "x.cu").replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    assert first == b'#line 1 "' + quoted + b'"'
+    assert rest == text[3:].replace(b"k<<<1, 1>>>", b"CUDACPU_LAUNCH((k), 1, 1)")
+    assert b'/a\\ "b\\\\\\ \xff\\ $$/x.cu' in (folder / "y.d").read_bytes()
+    command("g++", "-I", LAYER / "include", "-include", "cuda_runtime.h", "-c", folder / "y.cpp", "-o", folder / "y.o")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("    int x = undeclared;", "x.cu:4:13: error"),
+        ("    k<<<1, 1>>>;", "x.cu:4: error: '<<<' without a matching"),
+        ("    k<<<>>>(out);", "x.cu:4: error: a launch needs a grid"),
+        ("    <<<1, 1>>>(out);", "x.cu:4: error: '<<<' without a kernel"),
+        ("    k<<<1, 1>>>(out, 2);", "x.cu:4:"),
+        (
+            '    asm volatile("mov.u32 %0, %laneid;" : "=r"(n)); int x;',
+            "x.cu:4:.*cudacpu: unsupported: inline PTX",
+        ),
+        ("#define CONFIG <<<1, 1>>>\n    k CONFIG (out);", "x.cu:[45]:.*cudacpu: unsupported: a launch split"),
+        ("#include <mma.h>", r"x.cu:4:.*cudacpu: unsupported: mma.h \(tensor cores\)"),
+        ("#include <cuda/std/array>", "x.cu:4:.*cudacpu: unsupported: cuda/std/array"),
+    ],
+)
+def test_errors_keep_their_line(build, line, found):
+    source = '__global__ void k(float* out) {}\nextern "C" void solve(const float* in, float* out,\n int n) {\n'
+    with pytest.raises(CompileError) as error:
+        build(f"{source}{line}\n}}\n")
+    assert re.search(found, str(error.value))
+
+
+def test_unsupported_counts_only_where_it_is_reached(build):
+    library = build(
+        r"""
+#ifdef __CUDA_ARCH__
+#include <mma.h>
+__device__ int lane() { int l; asm("mov.u32 %0, %laneid;" : "=r"(l)); return l; }
+#endif
+#ifndef CUDACPU
+#include <cooperative_groups.h>
+#endif
+#define CONFIG <<<1, 1>>>
+#define COPY(a, b) \
+    asm volatile("cp.async [%0], [%1], 16;" \
+                 :: "r"(a), "l"(b))
+extern "C" void solve(const float* in, float* out, int n) {
+    asm volatile("" ::: "memory");
+#if defined(__CUDACC__) && CUDACPU == 1
+    *out = __LINE__;
+#endif
+}
+"""
+    )
+    assert call(library).output[0] == 16
+
+
+# ---- shared memory and barriers ----------------------------------------------------------------------------
+
+SHARED = r"""
+#include <cfloat>
+struct Pair { float a; int b; };
+extern __shared__ __align__(16) unsigned char everywhere[];
+template <class T> __global__ void reverse(const T* in, T* out, int n) {
+    extern __shared__ T buffer[];
+    T* second = reinterpret_cast<T*>(everywhere) + n;
+    buffer[threadIdx.x] = in[threadIdx.x];
+    second[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = buffer[n - 1 - threadIdx.x] + second[n - 1 - threadIdx.x];
+}
+template <int K> __global__ void tiles(float* out) {
+    __shared__ alignas(16) float tile[K][K + 1];
+    static __shared__ volatile Pair pairs[K];
+    __shared__ float total, *where;
+    tile[threadIdx.y][threadIdx.x] = threadIdx.y * K + threadIdx.x;
+    if (threadIdx.y == 0) pairs[threadIdx.x].b = threadIdx.x;
+    if (threadIdx.x == 0 && threadIdx.y == 0) { total = blockIdx.x; where = &tile[0][0]; }
+    __syncthreads();
+    out[(blockIdx.x * K + threadIdx.y) * K + threadIdx.x] =
+        tile[threadIdx.x][threadIdx.y] + 1000 * pairs[threadIdx.x].b + 100000 * total + (where != &tile[0][0]);
+}
+// The sum of all, many times over one array: a lost or doubled barrier changes it.
+__global__ void again(float* out) {
+    __shared__ float values[256];
+    float mine = threadIdx.x;
+    for (int round = 0; round < 20; ++round) {
+        values[threadIdx.x] = mine;
+        __syncthreads();
+        mine = values[(threadIdx.x + 1) % 256];
+        __syncthreads();
+    }
+    int count = __syncthreads_count(threadIdx.x < 100), both = __syncthreads_and(threadIdx.x < 255);
+    int either = __syncthreads_or(threadIdx.x == 3), all = __syncthreads_and(1), none = __syncthreads_or(0);
+    out[threadIdx.x] = mine + 1000 * count + 1e6f * (either + 2 * both + 4 * (all == 0) + 8 * none);
+}
+__global__ void early(float* out) {
+    if (threadIdx.x >= 40) return;
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}
+template <int A, int B> struct Grid { float v[A][B]; };
+__global__ void poisoned(float* out) {
+    extern __shared__ float none[];
+    __shared__ Grid<2, 3> first, second[2], *third; __shared__ float fourth;
+    if (threadIdx.x == 0) {
+        out[blockIdx.x * 3] = none[3];
+        out[blockIdx.x * 3 + 1] = second[1].v[1][2];
+        out[blockIdx.x * 3 + 2] = fourth;
+    }
+    __syncthreads();
+    fourth = second[1].v[1][2] = none[3] = 0;
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    switch (n) {
+        case 1: reverse<float><<<1, 64, 128 * sizeof(float)>>>(in, out, 64); break;
+        case 2: tiles<16><<<3, dim3(16, 16)>>>(out); break;
+        case 3: again<<<1, 256>>>(out); break;
+        case 4: early<<<1, 64>>>(out); break;
+        case 5: poisoned<<<4, 32, 64>>>(out); break;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def shared(build):
+    return build(SHARED)
+
+
+def test_dynamic_shared_memory(shared):
+    assert np.array_equal(call(shared, np.arange(64), 64, n=1).output, 2 * np.arange(63, -1, -1))
+
+
+def test_static_shared_memory(shared):
+    block, row, column = np.indices((3, 16, 16))
+    expected = column * 16 + row + 1000 * column + 100000 * block
+    assert np.array_equal(call(shared, outputs=768, n=2).output, expected.ravel())
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_barriers_in_every_order(shared, seed):
+    result = call(shared, outputs=256, n=3, seed=seed)
+    assert np.array_equal(result.output, (np.arange(256) + 20) % 256 + 1000 * 100 + 1e6)
+    assert result.facts.undefined_count == 0
+
+
+def test_threads_that_left_before_a_barrier(shared):
+    result = call(shared, outputs=64, n=4)
+    assert result.output.tolist() == [1] * 40 + [-1] * 24
+    assert result.facts.undefined_count == 1
+    assert b"'early', block (0, 0, 0): 24 of 64 threads ended before a __syncthreads" in result.facts.undefined
+
+
+def test_shared_memory_is_poisoned_for_each_block(shared):
+    output = call(shared, outputs=12, n=5, poison=0x3C, threads=1).output
+    assert output.view(np.uint32).tolist() == [0x3C3C3C3C] * 12
+
+
+# ---- warps -------------------------------------------------------------------------------------------------
+
+WARPS = r"""
+__global__ void shuffles(int kind, float* out) {
+    unsigned lane = threadIdx.x, full = 0xffffffff;
+    switch (kind) {
+        case 0: out[lane] = __shfl_sync(full, lane * 10, lane + 1, 8); break;
+        case 1: out[lane] = __shfl_up_sync(full, float(lane), 3, 16); break;
+        case 2: out[lane] = __shfl_down_sync(full, double(lane), 5); break;
+        case 3: out[lane] = __shfl_xor_sync(full, (long long)lane << 33, 9, 8) / 4294967296.0; break;
+        case 4:
+            if (lane % 2) out[lane] = __shfl_xor_sync(0xaaaaaaaa, lane, 2);
+            else out[lane] = __shfl_down_sync(0x55555555, lane, 2) + 100;
+            break;
+        case 5: {
+            unsigned b = __ballot_sync(full, lane % 3 == 0);
+            out[lane] = (b == 0x49249249) + 2 * __all_sync(full, lane < 31) + 4 * __any_sync(full, lane == 31);
+            break;
+        }
+        case 6:
+            out[lane] = __reduce_add_sync(full, int(lane)) + 1000 * __reduce_min_sync(full, -int(lane));
+            out[lane] += 1e6f * __reduce_max_sync(full, lane) + __reduce_xor_sync(full, lane == 0 ? 5u : 0u);
+            break;
+        case 7: if (lane < 10) out[lane] = __activemask(); else out[lane] = __activemask() + 1.0; break;
+        case 8: if (lane >= 4) return; __syncwarp(); out[lane] = __shfl_sync(full, lane, 3 - lane); break;
+        case 9: out[lane] = __shfl_down_sync(lane < 16 ? 0xffff : 0xffff0000, lane, 8); break;
+        case 10: if (lane < 16) out[lane] = __shfl_sync(0x0000ffff, lane, 20); break;
+        case 12: {
+            __shared__ volatile int turn;
+            if (lane == 0) turn = 31;
+            while (turn != int(lane)) __nanosleep(100);
+            out[lane] = 1;
+            turn = turn - 1;
+            break;
+        }
+        case 11: if (lane == 0) __syncwarp(); else __syncthreads(); break;
+    }
+}
+__global__ void half_a_warp(float* out) {
+    float v = threadIdx.x;
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v;
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    if (n == 20) half_a_warp<<<1, 48>>>(out);
+    else if (n == 21) half_a_warp<<<1, 1024>>>(out);
+    else shuffles<<<1, 32>>>(n, out);
+}
+"""
+
+
+@pytest.fixture(scope="session", params=[False, True], ids=["fast", "checked"])
+def warps(build, request):
+    return build(WARPS, checked=request.param)
+
+
+LANES = np.arange(32)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (0, 10 * (LANES // 8 * 8 + (LANES + 1) % 8)),
+        (1, np.where(LANES % 16 >= 3, LANES - 3, LANES)),
+        (2, np.where(LANES + 5 < 32, LANES + 5, LANES)),
+        # From one group of eight only earlier groups can be read.
+        (3, 2 * np.where((LANES ^ 9) // 8 <= LANES // 8, LANES ^ 9, LANES)),
+        (4, np.where(LANES % 2, LANES ^ 2, np.where(LANES < 30, LANES + 2, LANES) + 100)),
+        (5, [5] * 32),
+        (6, np.float32([496 - 31000 + 31e6 + 5] * 32)),
+        (7, np.where(LANES < 10, 0x3FF, np.float32(0xFFFFFC01))),
+        (8, [3, 2, 1, 0] + [-1] * 28),
+        (9, np.where(LANES % 16 < 8, LANES + 8, LANES + 8)),
+    ],
+)
+def test_warp_operations(warps, kind, expected, seed):
+    result = call(warps, outputs=32, n=kind, seed=seed)
+    if kind == 9:  # the upper lanes of each half read lanes that are not in their mask, or themselves
+        lanes = LANES % 16 < 8
+        assert np.array_equal(result.output[lanes], np.asarray(expected)[lanes])
+        return
+    assert np.array_equal(result.output, np.float32(expected))
+    assert result.facts.undefined_count == 0
+
+
+def test_shuffle_from_an_absent_lane(warps):
+    result = call(warps, outputs=32, n=10)
+    assert result.output[:16].tolist() == list(range(16))
+    assert result.facts.undefined_count == 16
+    assert b"lane 0 reads lane 20 by __shfl_sync (mask 0x0000ffff)" in result.facts.undefined
+
+
+def test_warps_of_all_sizes(warps):
+    assert call(warps, outputs=32, n=21).output.tolist() == [496 + 1024 * i for i in range(32)]
+    result = call(warps, outputs=2, n=20)
+    assert result.output[0] == 496
+    assert result.facts.undefined_count > 0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_waiting_for_another_thread_of_the_block(warps, seed):
+    assert call(warps, outputs=32, n=12, seed=seed).output.tolist() == [1] * 32
+
+
+def test_deadlock_is_named(warps):
+    result = call(warps, outputs=32, n=11)
+    assert result.status == -signal.SIGABRT
+    fatal = result.facts.fatal.decode()
+    assert fatal.startswith("deadlock in kernel 'shuffles', block (0, 0, 0)")
+    assert "31 threads wait in __syncthreads" in fatal
+    assert "1 thread waits in __syncwarp (warp 0, mask 0xffffffff)" in fatal
+    assert fatal in result.errors
+
+
+# ---- atomics, mathematics, the runtime API -----------------------------------------------------------------
+
+ATOMICS = r"""
+__device__ unsigned ticket;
+__constant__ float table[4];
+__global__ void count(float* out, unsigned long long* wide, unsigned* words, unsigned short* narrow) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&out[0], 1.0f);
+    atomicAdd(wide, 1ull);
+    atomicAdd(reinterpret_cast<double*>(wide + 1), 0.5);
+    atomicSub(&words[0], 1u);
+    atomicMin(reinterpret_cast<int*>(&words[1]), -int(i));
+    atomicMax(&words[2], i);
+    atomicOr(&words[3], 1u << i % 32);
+    atomicXor_block(&words[4], i);
+    atomicInc(&words[5], 6u);
+    atomicDec(&words[6], 6u);
+    atomicAnd_system(&words[7], ~(1u << i % 8));
+    unsigned old = words[8], seen;
+    do { seen = old; old = atomicCAS(&words[8], seen, seen + 3); } while (old != seen);
+    unsigned short s = *narrow, was;
+    do { was = s; s = atomicCAS(narrow, was, (unsigned short)(was + 1)); } while (s != was);
+    __threadfence();
+    if (threadIdx.x == 0 && atomicInc(&ticket, gridDim.x - 1) == gridDim.x - 1) out[1] = atomicExch(&out[2], 9.f);
+}
+__global__ void lookup(float* out) { out[threadIdx.x] = table[threadIdx.x]; }
+extern "C" void solve(const float* in, float* out, int n) {
+    if (n == 1) {
+        unsigned long long* wide; unsigned* words;
+        cudaMalloc(&wide, 24); cudaMalloc((void**)&words, 36);
+        cudaMemset(wide, 0, 24); cudaMemset(words, 0, 36);
+        cudaMemset(words + 7, 255, 4);
+        for (int i = 0; i < 3; ++i) out[i] = i * 4;
+        count<<<500, 64>>>(out, wide, words, reinterpret_cast<unsigned short*>(wide + 2));
+        unsigned long long w[3]; unsigned h[9];
+        cudaMemcpy(w, wide, 24, cudaMemcpyDeviceToHost); cudaMemcpy(h, words, 36, cudaMemcpyDeviceToHost);
+        out[3] = w[0]; double d; memcpy(&d, &w[1], 8); out[4] = d; out[5] = w[2] & 0xffff;
+        out[6] = int(h[0]); out[7] = int(h[1]);
+        for (int i = 2; i < 9; ++i) out[6 + i] = h[i];
+        cudaFree(wide); cudaFree(words);
+    } else {
+        float host[4] = {1, 2, 3, 4}, back[2];
+        cudaMemcpyToSymbol(table, host, sizeof host);
+        cudaMemcpyToSymbol(table, host, 4, 12);
+        lookup<<<1, 4>>>(out);
+        cudaMemcpyFromSymbol(back, table, 8, 4);
+        out[4] = back[1];
+        out[5] = cudaMemcpyToSymbol(table, host, 20);
+    }
+}
+"""
+
+
+def test_atomics_of_many_blocks(build):
+    library = build(ATOMICS)
+    for seed in (0, 1, 9):
+        result = call(library, outputs=15, n=1, seed=seed)
+        expected = [
+            32000,
+            8,
+            9,
+            32000,
+            16000,
+            32000,
+            -32000,
+            -31999,
+            31999,
+            2**32 - 1,
+            0,
+            32000 % 7,
+            4,
+            2**32 - 256,
+            96000,
+        ]
+        assert np.array_equal(result.output, np.float32(expected))
+        assert result.facts.live_bytes == 0
+    assert call(library, outputs=6, n=2).output.tolist() == [1, 2, 3, 1, 3, 1]
+
+
+MATH = r"""
+#include <math_constants.h>
+#include <cfloat>
+#include <cmath>
+#include <algorithm>
+using namespace std;
+__global__ void k(const float* in, float* out) {
+    int i = 0;
+    size_t size = 7; unsigned u = 5; double d = 2.5; float f = 1.5f; long long ll = -3; short s = 2;
+    out[i++] = min(size, 3) + max(3, u) * 10 + min(d, f) + max(ll, 4) + min(s, s) + max(f, 2) + min(1, 2);
+    out[i++] = fmaxf(-FLT_MAX, CUDART_INF_F) == INFINITY;
+    out[i++] = __expf(1.f) + __logf(2.f) + rsqrtf(4.f) + __fdividef(1.f, 4.f) + exp2f(3.f) + __exp10f(1.f) + exp(in[0]);
+    out[i++] = __frcp_rn(8.f) + __fmaf_rn(2.f, 3.f, 4.f) + __saturatef(2.f) + __saturatef(CUDART_NAN_F) + rsqrt(0.25);
+    out[i++] = __popc(255u) + 100 * __clz(1) + 10000 * __ffs(8) + 100000 * (__brev(1u) == 0x80000000u);
+    out[i++] = __int_as_float(__float_as_int(3.5f)) + (__float_as_uint(-0.0f) == 0x80000000u);
+    out[i++] = __float2int_rn(2.5f) + 10 * __float2int_rz(-2.7f) + 100 * (__float2int_rn(1e20f) == 2147483647);
+    out[i++] = __ldg(in) + __ldcs(in + 1);
+    __stcs(&out[i++], 4);
+    float4 v = reinterpret_cast<const float4*>(in)[1];
+    out[i++] = v.x + 10 * v.w + sizeof(float3) + sizeof(double4) + alignof(short4);
+    out[i++] = __umulhi(0x80000000u, 6) + __mulhi(-1, 1) + isinf(__fdividef(1, 0.f)) + warpSize;
+}
+extern "C" void solve(const float* in, float* out, int n) { k<<<1, 1>>>(in, out); }
+"""
+
+
+def test_mathematics(build):
+    output = call(build(MATH), np.arange(8), 11).output
+    e = np.exp(1.0)
+    expected = [
+        3 + 50 + 1.5 + 4 + 2 + 2 + 1,
+        1,
+        e + np.log(2) + 0.5 + 0.25 + 8 + 10 + 1,
+        0.125 + 10 + 1 + 0 + 2,
+    ]
+    expected += [8 + 3100 + 40000 + 100000, 4.5, 2 - 20 + 100, 1, 4, 4 + 70 + 12 + 32 + 8, 3 - 1 + 1 + 32]
+    assert output.tolist() == pytest.approx(expected, rel=1e-6)
+
+
+API = r"""
+__global__ void ok(float* out) { out[0] = 42; }
+__global__ void big(float* out) { extern __shared__ float s[]; s[threadIdx.x] = 1; out[0] = 43; }
+static float error_of(float* out, dim3 grid, dim3 block, size_t shared = 0) {
+    ok<<<grid, block, shared>>>(out);
+    float peeked = cudaPeekAtLastError(), got = cudaGetLastError();
+    return peeked == got && cudaGetLastError() == cudaSuccess ? got : -5;
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    char *a, *b;
+    cudaDeviceProp p;
+    cudaEvent_t start, stop;
+    cudaStream_t stream;
+    switch (n) {
+        case 1:
+            out[1] = error_of(out, 0, 1); out[2] = error_of(out, 1, 1025); out[3] = error_of(out, dim3(1, 65536), 1);
+            out[4] = error_of(out, 1, dim3(1, 1, 65)); out[5] = error_of(out, 1, dim3(32, 64));
+            out[6] = error_of(out, 1, 1, 48 * 1024 + 1); out[7] = error_of(out, 1, 0);
+            out[8] = out[0]; out[9] = error_of(out, 1, 1); out[10] = out[0];
+            break;
+        case 2:
+            out[1] = cudaFuncSetAttribute(big, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024);
+            big<<<1, 1, 100 * 1024>>>(out); out[2] = cudaGetLastError(); out[3] = out[0];
+            big<<<1, 1, 100 * 1024 + 1>>>(out); out[4] = cudaGetLastError();
+            out[5] = cudaFuncSetAttribute(big, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20);
+            cudaGetLastError();
+            break;
+        case 3:
+            cudaMalloc(&a, 100); cudaMalloc(&b, 50);
+            out[0] = (size_t)a % 256 + (size_t)b % 256; out[1] = (unsigned char)a[99];
+            out[2] = cudaFree(a); out[3] = cudaFree(a); out[4] = cudaFree(b + 1); out[5] = cudaFree(nullptr);
+            out[6] = cudaMemcpy(b, in, 51, cudaMemcpyHostToDevice); out[7] = cudaMemcpy(b, in, 4, (cudaMemcpyKind)9);
+            out[8] = cudaMalloc(&a, (size_t)1 << 62);
+            break;
+        case 4: cudaMalloc(&b, 50); b[50] = 1; cudaFree(b); break;
+        case 5: cudaMalloc(&b, 50); b[-1] = 1; break;
+        case 6:
+            out[0] = !strcmp(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument") +
+                     !strcmp(cudaGetErrorName((cudaError_t)1), "cudaErrorInvalidValue") +
+                     !strcmp(cudaGetErrorString(cudaErrorIllegalAddress), "an illegal memory access was encountered") +
+                     !strcmp(cudaGetErrorString((cudaError_t)12345), "unrecognized error code");
+            cudaGetDeviceProperties(&p, 0); out[1] = p.multiProcessorCount; out[2] = p.major;
+            cudaGetDeviceCount(&n); out[3] = n;
+            cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0); out[4] = n;
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, ok, 256, 0); out[5] = n;
+            cudaEventCreate(&start); cudaEventCreate(&stop); cudaStreamCreate(&stream);
+            cudaEventRecord(start, stream); ok<<<1, 1, 0, stream>>>(out + 6); cudaEventRecord(stop, stream);
+            cudaEventSynchronize(stop); out[7] = -1; cudaEventElapsedTime(out + 7, start, stop); out[7] = out[7] >= 0;
+            out[8] = cudaStreamDestroy(stream) + cudaEventDestroy(start) + cudaEventDestroy(stop) + cudaSetDevice(0);
+            out[9] = cudaSetDevice(1);
+            break;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def api(build):
+    return build(API)
+
+
+def test_launch_errors(api, build):
+    words = ctypes.CDLL(str(build.runtime)).cudacpu_error_string
+    words.restype = ctypes.c_char_p
+    assert words(9) == b"invalid configuration argument"
+    result = call(api, outputs=11, n=1)
+    assert result.output[1:].tolist() == [9, 9, 9, 9, 9, 1, 9, -1, 0, 42]
+    assert call(api, outputs=6, n=2).output[1:].tolist() == [0, 0, 43, 1, 1]
+
+
+def test_device_memory(api):
+    result = call(api, np.zeros(20), 9, n=3)
+    assert result.output.tolist() == [0, 0xA5, 0, 1, 1, 0, 1, 21, 2]
+    assert result.facts.live_bytes == 50
+    assert result.facts.last_error == 2
+    assert call(api, np.zeros(20), 9, n=3, poison=0x77).output[1] == 0x77
+
+
+@pytest.mark.parametrize(("n", "offset"), [(4, 50), (5, -1)])
+def test_guards_around_device_memory(api, n, offset):
+    facts = call(api, n=n).facts
+    assert (facts.violation_kind, facts.violation_buffer) == (2, -1)
+    assert (facts.violation_offset, facts.violation_extent, facts.in_kernel) == (offset, 50, 0)
+
+
+def test_device_and_error_texts(api):
+    assert call(api, outputs=10, n=6).output.tolist() == [4, 108, 8, 1, 108, 8, 42, 1, 0, 101]
+
+
+# ---- what the judge learns ---------------------------------------------------------------------------------
+
+BUGS = r"""
+#include <cassert>
+__global__ void vectors(const float* in, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (4 * i < n) {
+        float4 v = reinterpret_cast<const float4*>(in)[i];  // LINE vector
+        out[i] = v.x;
+    }
+}
+__global__ void past(float* out, int n) {
+    if (blockIdx.y == 1 && threadIdx.x <= n) out[threadIdx.x] = 1;  // LINE past
+}
+__global__ void before(const float* in, float* out) {
+    out[0] = in[int(threadIdx.x) - 2];
+}
+__global__ void allocated(float* p) { atomicAdd(&p[3], 1.0f); }  // LINE atomic
+__global__ void dynamic() {
+    extern __shared__ float buffer[];
+    buffer[threadIdx.x] = 1;
+}
+__global__ void stray(float* out, size_t distance) {
+    if (threadIdx.x == 5) out[distance] = 1;  // LINE stray
+}
+__global__ void waits(float* out, size_t distance) {
+    __syncthreads();
+    if (threadIdx.x == 5) out[distance] = 1;
+}
+__device__ float deep(volatile float* p, int n) {
+    volatile float frame[1000];
+    frame[n % 1000] = p[0];
+    return n == 0 ? frame[0] : deep(frame, n - 1) + frame[1];
+}
+__global__ void recursion(float* out) {
+    __syncthreads();
+    out[threadIdx.x] = deep(out, threadIdx.x == 3 ? 70 : 0);
+    __syncthreads();
+}
+__global__ void large_frame(float* out, int n) {
+    __syncthreads();
+    volatile float frame[100000];
+    frame[n] = 1;
+    out[0] = frame[n] + frame[99999];
+}
+__global__ void traps() { __trap(); }
+__global__ void asserts() { assert(threadIdx.x > 3); }
+__global__ void fine(float* out, const float* in, int n) {
+    float outside = 3;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { outside = in[i]; __syncwarp(); out[i] = outside; }
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    float* p;
+    switch (n) {
+        case 0: fine<<<1, 32>>>(out, in, 32); break;
+        case 1: vectors<<<2, 4>>>(in, out, 30); break;
+        case 2: past<<<dim3(1, 2), 64>>>(out, 30); break;
+        case 3: before<<<1, 4>>>(in, out); break;
+        case 4: cudaMalloc(&p, 12); allocated<<<1, 1>>>(p); break;
+        case 5: dynamic<<<1, 32, 124>>>(); break;
+        case 6: stray<<<1, 32>>>(out, 2048); break;
+        case 7: waits<<<1, 32>>>(out, (size_t)1 << 44); break;
+        case 8: recursion<<<1, 8>>>(out); break;
+        case 9: traps<<<1, 1>>>(); break;
+        case 10: asserts<<<1, 32>>>(); break;
+        case 11: cudaMemset(out, 0, 31 * 4); break;
+        case 14: stray<<<1000, 32>>>(out, (size_t)1 << 44); break;
+        case 13: large_frame<<<1, 8>>>(out, 5); break;
+        case 12: *(volatile int*)16 = 0; break;
+    }
+}
+"""
+
+
+def line(mark):
+    return BUGS.split("LINE " + mark)[0].count("\n") + 1
+
+
+@pytest.fixture(scope="session")
+def checked(build):
+    return build(BUGS, checked=True)
+
+
+def violation(facts):
+    return (
+        *(facts.violation_kind, facts.violation_buffer, facts.violation_offset),
+        *(
+            facts.violation_size,
+            facts.violation_extent,
+            tuple(facts.thread),
+            tuple(facts.block),
+            facts.kernel,
+        ),
+    )
+
+
+def test_no_violation_in_a_good_kernel(checked):
+    result = call(checked, np.arange(32), 32, n=0)
+    assert result.status == 0
+    assert result.output.tolist() == list(range(32))
+    assert (result.facts.version, result.facts.violation_kind, result.facts.undefined_count) == (1, 0, 0)
+    assert (result.facts.kernel, result.facts.where, result.facts.fatal) == (b"", b"", b"")
+
+
+def test_vector_read_past_the_end(checked):
+    result = call(checked, np.zeros(30), 8, n=1)
+    assert violation(result.facts) == (1, 0, 112, 16, 120, (3, 0, 0), (1, 0, 0), b"vectors")
+    assert (result.status, result.facts.in_kernel, line_of(result.facts)) == (0, 1, line("vector"))
+
+
+def test_write_one_past_the_end(checked):
+    result = call(checked, outputs=30, n=2)
+    assert violation(result.facts) == (2, 1, 120, 4, 120, (30, 0, 0), (0, 1, 0), b"past")
+    assert line_of(result.facts) == line("past")
+
+
+@pytest.mark.parametrize(("seed", "thread"), [(0, 0), (1, 1)])
+def test_read_before_the_start_in_both_orders(checked, seed, thread):
+    facts = call(checked, np.zeros(4), n=3, seed=seed).facts
+    assert violation(facts)[:6] == (1, 0, 4 * (thread - 2), 4, 16, (thread, 0, 0))
+
+
+def test_atomic_outside_device_memory(checked):
+    facts = call(checked, n=4).facts
+    assert violation(facts)[:5] == (2, -1, 12, 4, 12)
+    assert line_of(facts) == line("atomic")
+
+
+def test_dynamic_shared_memory_overflow(checked):
+    assert violation(call(checked, n=5).facts)[:6] == (2, -2, 124, 4, 124, (31, 0, 0))
+
+
+def test_fill_past_the_end(checked):
+    facts = call(checked, outputs=30, n=11).facts
+    assert violation(facts)[:5] == (2, 1, 0, 124, 120)
+    assert facts.in_kernel == 0
+
+
+@pytest.fixture(scope="session")
+def faulty(build):
+    return build(BUGS)
+
+
+def test_fault_inside_a_reserved_range(faulty):
+    result = call(faulty, outputs=100, n=6)
+    facts = result.facts
+    assert (result.status, facts.signal, facts.in_kernel) == (-signal.SIGSEGV, signal.SIGSEGV, 1)
+    assert (facts.fault_buffer, facts.fault_offset, facts.fault_extent) == (1, 4 * 2048, 400)
+    assert (facts.kernel, tuple(facts.thread), line_of(facts)) == (b"stray", (5, 0, 0), line("stray"))
+
+
+def test_fault_elsewhere_on_a_fiber(faulty):
+    result = call(faulty, n=7)
+    assert (result.status, result.facts.signal) == (-signal.SIGSEGV, signal.SIGSEGV)
+    assert (result.facts.fault_buffer, result.facts.kernel) == (-1, b"waits")
+    assert tuple(result.facts.thread) == (5, 0, 0)
+
+
+def test_faults_of_many_threads_at_once(faulty):
+    for _ in range(10):
+        facts = call(faulty, n=14, threads=4).facts
+        assert (facts.signal, facts.kernel, facts.thread[0]) == (signal.SIGSEGV, b"stray", 5)
+        assert line_of(facts) == line("stray")
+
+
+def test_fault_in_host_code(faulty):
+    result = call(faulty, n=12)
+    assert (result.status, result.facts.signal) == (-signal.SIGSEGV, signal.SIGSEGV)
+    assert (result.facts.in_kernel, result.facts.fault_address, result.facts.fault_buffer) == (0, 16, -1)
+
+
+def test_stack_overflow(faulty):
+    result = call(faulty, outputs=8, n=8)
+    assert (result.status, result.facts.fatal) == (-signal.SIGSEGV, b"stack overflow in a kernel")
+    assert (result.facts.kernel, tuple(result.facts.thread)) == (b"recursion", (3, 0, 0))
+    assert call(faulty, outputs=8, n=13).facts.fatal == b"stack overflow in a kernel"
+
+
+def test_trap_and_assert(faulty):
+    result = call(faulty, n=9)
+    assert (result.status, result.facts.fatal) == (-signal.SIGABRT, b"kernel 'traps': __trap() was called")
+    result = call(faulty, n=10)
+    assert (result.status, result.facts.signal, result.facts.in_kernel) == (
+        -signal.SIGABRT,
+        signal.SIGABRT,
+        1,
+    )
+    assert "threadIdx.x > 3" in result.errors
+
+
+# ---- orders and plain programs -----------------------------------------------------------------------------
+
+ORDER = r"""
+__device__ int place;
+__global__ void threads(float* out) { out[threadIdx.x] = place++; }
+__global__ void blocks(float* out) { out[blockIdx.x] = place++; }
+extern "C" void solve(const float* in, float* out, int n) {
+    threads<<<1, 100>>>(out);
+    place = 0;
+    blocks<<<100, 1>>>(out + 100);
+}
+"""
+
+
+FORK = r"""
+__global__ void k(float* out) {
+    __shared__ float v;
+    if (threadIdx.x == 0) v = blockIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 31) out[blockIdx.x] += v + 1;
+    __syncthreads();
+}
+extern "C" void solve(const float* in, float* out, int n) { k<<<32, 32>>>(out); }
+"""
+
+
+def test_orders(build):
+    library = build(ORDER)
+    orders = {seed: call(library, outputs=200, seed=seed, threads=1).output.reshape(2, 100) for seed in (0, 1, 2, 2, 3)}
+    assert (orders[0] == np.arange(100)).all()
+    assert (orders[1] == np.arange(99, -1, -1)).all()
+    for order in orders[2]:
+        assert sorted(order) == list(range(100))
+        assert sum(order == np.arange(100)) < 20
+    assert not np.array_equal(orders[2], orders[3])
+    assert np.array_equal(orders[2], call(library, outputs=200, seed=2, threads=1).output.reshape(2, 100))
+
+
+def test_fork_after_use(build):
+    """A child of a process that ran kernels has neither its threads nor its stacks."""
+    library = build(FORK)
+    child = os.fork()
+    if child == 0:
+        os.environ["CUDACPU_THREADS"] = "2"
+        solve = ctypes.CDLL(str(library)).solve
+        out = Buffer(np.zeros(32))
+        for _ in range(3):
+            solve(None, ctypes.c_void_p(out.begin), 1)
+            grandchild = os.fork()
+            if grandchild != 0:
+                os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]) & 0xFF)
+        os._exit(7 if out.values.tolist() == [3 * i for i in range(1, 33)] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_plain_program(build, tmp_path):
+    library = build(ATOMICS, checked=True)
+    program = tmp_path / "main.c"
+    program.write_text(
+        "void solve(const float*, float*, int);\n"
+        "int main() { float out[15]; solve(out, out, 1); return out[0] == 32000 ? 7 : 1; }\n"
+    )
+    command(
+        "gcc",
+        program,
+        library,
+        f"-Wl,-rpath,{library.parent}",
+        "-Wl,--allow-shlib-undefined",
+        "-o",
+        tmp_path / "main",
+    )
+    assert subprocess.run([tmp_path / "main"]).returncode == 7
