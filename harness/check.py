@@ -5,7 +5,9 @@ Every comparison is of the form "error <= bound", which NaN fails: NaN <= x is F
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +36,10 @@ class Check:
     published_passed: bool = True
 
 
+# Outputs of gigabytes are looked at in parts, so that float64 copies of them never exist whole.
+PART = 1 << 22
+
+
 def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
     """Checks y (float32, shape (N,)) against r = softmax(x) in float64, both of shape (N,).
 
@@ -42,66 +48,71 @@ def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarra
     exp; the term in sqrt(N) the usual growth of the rounding error of a sum (Blanchard, Higham and Higham, 2021,
     "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal. 41).
     """
-    n = len(r)
-    growth = 2 * UNIT_ROUNDOFF * np.sqrt(n)
-    if np.isnan(r).any():  # the reference is NaN everywhere or nowhere
-        # The poison may be a NaN itself: where it still stands nothing was written.
-        wrong = ~np.isnan(y) | (y.view(np.uint32) == poison.view(np.uint32))
-        return _verdict(y, r, np.where(wrong, np.inf, 0.0), wrong, poison, float("nan"), not wrong.any())
+    if np.isnan(r[0]):  # the reference is NaN everywhere or nowhere
+        return _compare(y, r, poison, lambda part: np.where(np.isnan(y[part]), 0.0, np.inf))
 
-    wide = x.astype(np.float64)
-    with np.errstate(invalid="ignore"):
+    growth = 2 * UNIT_ROUNDOFF * np.sqrt(len(r))
+    maximum = float(x.max())
+
+    def ratio(part: slice) -> np.ndarray:
         # Where r is 0 its relative term vanishes, even where |x - m| is infinite.
-        condition = np.where(r > 0, np.abs(wide - wide.max()), 0.0)
-        bound = (1e-5 + growth + 4 * UNIT_ROUNDOFF * condition) * r + 2 * FLT_MIN
-        error = np.abs(y.astype(np.float64) - r)
-    wrong = ~(error <= bound)
-    total = float(y.sum(dtype=np.float64))
-    published = bool(np.all(error <= PUBLISHED_ATOL + PUBLISHED_RTOL * r))
-    result = _verdict(y, r, error / bound, wrong, poison, total, published)
-    if result.passed and not abs(total - 1) <= 1e-4 + growth:
-        text = f"the sum of output is {total:.9g}, expected 1 within {1e-4 + growth:.2g}"
-        return Check(False, text, 0, total, 1.0, abs(total - 1) / (1e-4 + growth), result.relative_l2, total, published)
+        condition = np.where(r[part] > 0, np.abs(x[part].astype(np.float64) - maximum), 0.0)
+        bound = (1e-5 + growth + 4 * UNIT_ROUNDOFF * condition) * r[part] + 2 * FLT_MIN
+        return np.abs(y[part].astype(np.float64) - r[part]) / bound
+
+    result = _compare(y, r, poison, ratio)
+    off = abs(result.total - 1) / (1e-4 + growth)
+    if result.passed and not off <= 1:
+        text = f"the sum of output is {result.total:.9g}, expected 1 within {1e-4 + growth:.2g}"
+        return replace(result, passed=False, message=text, ratio=off)
     return result
 
 
 def check_bitwise(y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
-    """Checks that y equals r bit for bit; both of one dtype and shape (N,)."""
-    wrong = y.view(np.uint32) != r.view(np.uint32)
-    published = bool(np.allclose(y, r, rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL))
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.where(wrong, np.abs(y.astype(np.float64) - r), 0.0)
-    return _verdict(y, r.astype(np.float64), error, wrong, poison, float(y.sum(dtype=np.float64)), published)
+    """Checks that y equals r bit for bit; both float32, shape (N,)."""
+    return _compare(y, r, poison, lambda part: np.where(_bits(y[part]) == _bits(r[part]), 0.0, np.inf))
 
 
-def _verdict(
-    y: np.ndarray,
-    r: np.ndarray,
-    ratio: np.ndarray,
-    wrong: np.ndarray,
-    poison: np.ndarray,
-    total: float,
-    published: bool,
-) -> Check:
-    """A Check from the elementwise ratio of error to tolerance; a NaN ratio counts as infinite."""
-    ratio = np.where(np.isnan(ratio), np.inf, ratio)
-    index = int(np.argmax(np.where(wrong, ratio, -1.0))) if wrong.any() else int(np.argmax(ratio))
+def _bits(array: np.ndarray) -> np.ndarray:
+    return array.view(np.uint32)
+
+
+def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[slice], np.ndarray]) -> Check:
+    """A Check from the ratio of error to tolerance of each element; what is not <= 1 is wrong, NaN included."""
+    worst, worst_index, wrong_count, unwritten_count, unwritten = -1.0, 0, 0, 0, -1
+    total, error_squares, squares, published = 0.0, 0.0, 0.0, True
+    for start in range(0, len(r), PART):
+        part = slice(start, start + PART)
+        with np.errstate(invalid="ignore", over="ignore"):
+            ratios = ratio(part)
+            # The poison may be a NaN itself: where it still stands nothing was written, whatever is expected there.
+            still_poison = (_bits(y[part]) == _bits(poison[part])) & ~(y[part] == r[part])
+            ratios[np.isnan(ratios) | still_poison] = np.inf
+            wide = y[part].astype(np.float64)
+            error = wide - r[part]
+            total += float(wide.sum())
+            error_squares += float(error @ error)
+            squares += float(r[part] @ r[part])
+            published &= bool(np.allclose(wide, r[part], rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL, equal_nan=True))
+        index = int(np.argmax(ratios))
+        if ratios[index] > worst:
+            worst, worst_index = float(ratios[index]), start + index
+        wrong_count += int(np.count_nonzero(~(ratios <= 1)))
+        poisoned = np.flatnonzero(still_poison)
+        if len(poisoned) and unwritten < 0:
+            unwritten = start + int(poisoned[0])
+        unwritten_count += len(poisoned)
+
+    index = unwritten if unwritten >= 0 else worst_index
     got, expected = float(y[index]), float(r[index])
-    with np.errstate(invalid="ignore", over="ignore"):
-        norm = float(np.linalg.norm(r))
-        relative_l2 = float(np.linalg.norm(y.astype(np.float64) - r)) / norm if norm > 0 else float("nan")
-    numbers = (index, got, expected, float(ratio[index]), relative_l2, total, published)
-    if not wrong.any():
-        return Check(True, "", *numbers)
-
-    unwritten = np.flatnonzero(wrong & (y.view(np.uint32) == poison.view(np.uint32)))
-    if len(unwritten):
-        first = int(unwritten[0])
-        more = f" and {len(unwritten) - 1} more" if len(unwritten) > 1 else ""
-        text = f"output not written at index {first}{more}: the poison is still there, expected {r[first]:.9g}"
-        return Check(False, text, first, float(y[first]), float(r[first]), *numbers[3:])
-    text = (
-        f"output[{index}] is {got:.9g}, expected {expected:.9g} (error {ratio[index]:.3g} x the tolerance; "
-        f"{int(wrong.sum())} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; sum {total:.9g})"
-    )
-    return Check(False, text, *numbers)
+    relative_l2 = math.sqrt(error_squares / squares) if squares > 0 else math.nan
+    message = ""
+    if unwritten >= 0:
+        more = f" and {unwritten_count - 1} more" if unwritten_count > 1 else ""
+        message = f"output not written at index {index}{more}: the poison is still there, expected {expected:.9g}"
+    elif wrong_count:
+        message = (
+            f"output[{index}] is {got:.9g}, expected {expected:.9g} (error {worst:.3g} x the tolerance; "
+            f"{wrong_count} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; sum {total:.9g})"
+        )
+    return Check(not message, message, index, got, expected, worst, relative_l2, total, published)

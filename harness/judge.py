@@ -146,6 +146,8 @@ def select_cases(problem: Problem, options: Options) -> list[Case]:
     everything = problem.cases(options.seed)
     if options.case is not None:
         chosen = [case for case in everything if case.name == options.case]
+        if any(case.group == "large" for case in chosen) and not options.large:
+            raise UsageError(f"{options.case} belongs to the group large: add --large")
         if not chosen:
             raise UsageError(
                 f"{problem.name} has no case {options.case!r} with seed {options.seed}: "
@@ -164,8 +166,8 @@ def select_cases(problem: Problem, options: Options) -> list[Case]:
 def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
     """Why a case cannot be run for want of memory, or ""."""
     buffers = sum(problem.lengths(case.sizes)[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers)
-    # The judge holds inputs, outputs and their copies, and some float64 arrays of an output's length.
-    host = 2 * buffers + 5 * 8 * case.elements + (buffers if backend.name == "cpu" else 0)
+    # The judge holds the inputs, two copies of the outputs and their poison, and the reference in float64.
+    host = 3 * buffers + 2 * 8 * case.elements
     with open("/proc/meminfo") as file:
         available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     if host > available:
@@ -178,6 +180,8 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
 def replay_command(submission: Submission, session: Session, case: Case) -> str:
     words = ["python", "-m", "harness", "check", os.fspath(submission.path), "--problem", submission.problem.name]
     words += ["--backend", session.backend.name, "--seed", str(session.options.seed), "--case", case.name]
+    if case.group == "large":
+        words.append("--large")
     if session.options.timeout is not None:
         words += ["--timeout", f"{session.options.timeout:g}"]
     return shlex.join(words)

@@ -4,6 +4,7 @@ import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from harness import gpu
 
 ROOT = Path(__file__).parent.parent
+CACHE = pytest.StashKey[tempfile.TemporaryDirectory]()
 SEED = int(os.environ.get("JUDGE_SEED", secrets.randbelow(2**32)))
 
 
@@ -24,6 +26,16 @@ def why_no_gpu() -> str:
     except UsageError as error:
         return str(error)
     return ""
+
+
+def pytest_configure(config):
+    """Tests build into a cache of their own, never into the user's."""
+    config.stash[CACHE] = tempfile.TemporaryDirectory(prefix="solve-judge-tests-")
+    os.environ["XDG_CACHE_HOME"] = config.stash[CACHE].name
+
+
+def pytest_unconfigure(config):
+    config.stash[CACHE].cleanup()
 
 
 def pytest_addoption(parser):

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from harness.build import BuildError, build_file, toolchain
 from harness.facts import Facts
+from harness.signature import VECTOR
 
 LAYER = Path(__file__).resolve().parent.parent / "harness" / "cudacpu"
 PAGE = mmap.PAGESIZE
@@ -22,68 +24,18 @@ PAGE = mmap.PAGESIZE
 # ---- building and calling ----------------------------------------------------------------------------------
 
 
-class CompileError(Exception):
-    pass
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace")
-    if done.returncode != 0:
-        raise CompileError(done.stdout + done.stderr)
-
-
 @pytest.fixture(scope="session")
 def build(tmp_path_factory):
-    """build(source, checked=False, headers={}) -> path of the library that exports `solve`."""
-    root = tmp_path_factory.mktemp("cudacpu")
-    runtime = root / "libcudacpu.so"
-    sources = sorted((LAYER / "src").glob("*.cpp"))
-    warnings = ["-Wall", "-Wextra", "-Werror"]
-    command(
-        *("g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", *warnings),
-        *("-I", LAYER / "include", *sources, "-o", runtime),
-    )
-    (root / "exports.map").write_text("{ global: solve; local: *; };")
+    """build(source, checked=False, headers={}) -> path of the library that exports `solve`, built as the judge does."""
+    tools = toolchain(None)
 
     def compile_and_load(source, checked=False, headers=()):
-        folder = root / f"solve{len(list(root.iterdir()))}"
-        folder.mkdir()
-        (folder / "x.cu").write_text(source)
-        for name, text in dict(headers).items():
+        folder = tmp_path_factory.mktemp("solve")
+        for name, text in {"x.cu": source, **dict(headers)}.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-        rewritten, built = folder / "x.cpp", folder / "x.o"
-        command(
-            sys.executable,
-            "-S",
-            LAYER / "rewrite.py",
-            folder / "x.cu",
-            "-o",
-            rewritten,
-            "-MF",
-            folder / "x.d",
-        )
-        command(
-            *("g++", "-std=c++17", *(["-O0", "-fsanitize=thread"] if checked else ["-O2"]), "-gdwarf-4", "-fPIC"),
-            *(
-                "-fno-strict-aliasing",
-                "-ffp-contract=off",
-                "-fstack-clash-protection",
-                "-I",
-                LAYER / "include",
-                "-iquote",
-                folder,
-            ),
-            *("-include", "cuda_runtime.h", "-c", rewritten, "-o", built),
-        )
-        library = folder / "libx.so"
-        command(
-            *("g++", "-shared", built, runtime, f"-Wl,--version-script={root / 'exports.map'}"),
-            *(f"-Wl,-rpath,{root}", "-o", library),
-        )
-        return library
+        return build_file(folder / "x.cu", "checked" if checked else "cpu", VECTOR, tools).library
 
-    compile_and_load.runtime = runtime
     return compile_and_load
 
 
@@ -114,7 +66,7 @@ def call(library, values=(0.0,), outputs=1, n=None, seed=0, poison=0xA5, threads
         os.dup2(write_end, 2)
         os.environ["CUDACPU_THREADS"] = str(threads)
         solve = ctypes.CDLL(str(library))
-        runtime = ctypes.CDLL(str(library.parent.parent / "libcudacpu.so"))
+        runtime = ctypes.CDLL(str(toolchain(None).runtime))
         runtime.cudacpu_attach(ctypes.byref(facts))
         for i, buffer in enumerate(buffers):
             runtime.cudacpu_set_buffer(i, *map(ctypes.c_size_t, (buffer.lo, buffer.begin, buffer.end, buffer.hi)))
@@ -209,8 +161,8 @@ def test_launches(build):
     expected = [1.5, 2, 31, 10, 4, 5, 6, 8, 2.5, 3, 3, 1622, 12, 42, 18, 33, 8, 17]
     assert [call(library, n=n).output[0] for n in range(len(expected))] == expected
     assert call(library, n=99).output[0] == LAUNCHES.split("default")[0].count("\n") + 1
-    rule = (library.parent / "x.d").read_text()
-    assert all(name in rule for name in ("x.cpp:", "/x.cu", "sub/common.cuh", "sub/deep.h"))
+    included = (library.parent / "included.json").read_text()
+    assert all(name in included for name in ("/x.cu", "sub/common.cuh", "sub/deep.h"))
 
 
 def test_odd_files(tmp_path):
@@ -229,7 +181,6 @@ def test_odd_files(tmp_path):
     assert first == b'#line 1 "' + quoted + b'"'
     assert rest == text[3:].replace(b"k<<<1, 1>>>", b"CUDACPU_LAUNCH((k), 1, 1)")
     assert b'/a\\ "b\\\\\\ \xff\\ $$/x.cu' in (folder / "y.d").read_bytes()
-    command("g++", "-I", LAYER / "include", "-include", "cuda_runtime.h", "-c", folder / "y.cpp", "-o", folder / "y.o")
 
 
 @pytest.mark.parametrize(
@@ -251,9 +202,9 @@ def test_odd_files(tmp_path):
 )
 def test_errors_keep_their_line(build, line, found):
     source = '__global__ void k(float* out) {}\nextern "C" void solve(const float* in, float* out,\n int n) {\n'
-    with pytest.raises(CompileError) as error:
+    with pytest.raises(BuildError) as error:
         build(f"{source}{line}\n}}\n")
-    assert re.search(found, str(error.value))
+    assert re.search(found, error.value.output)
 
 
 def test_unsupported_counts_only_where_it_is_reached(build):
@@ -677,8 +628,8 @@ def api(build):
     return build(API)
 
 
-def test_launch_errors(api, build):
-    words = ctypes.CDLL(str(build.runtime)).cudacpu_error_string
+def test_launch_errors(api):
+    words = ctypes.CDLL(str(toolchain(None).runtime)).cudacpu_error_string
     words.restype = ctypes.c_char_p
     assert words(9) == b"invalid configuration argument"
     result = call(api, outputs=11, n=1)
@@ -957,13 +908,6 @@ def test_plain_program(build, tmp_path):
         "void solve(const float*, float*, int);\n"
         "int main() { float out[15]; solve(out, out, 1); return out[0] == 32000 ? 7 : 1; }\n"
     )
-    command(
-        "gcc",
-        program,
-        library,
-        f"-Wl,-rpath,{library.parent}",
-        "-Wl,--allow-shlib-undefined",
-        "-o",
-        tmp_path / "main",
-    )
+    paths = [f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined"]
+    subprocess.run(["gcc", program, library, *paths, "-o", tmp_path / "main"], check=True)
     assert subprocess.run([tmp_path / "main"]).returncode == 7

@@ -1,0 +1,334 @@
+"""The command line as a user meets it: exit status, one sentence on stderr, the table, the JSON, replaying."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+VERDICTS = {
+    "accepted",
+    "wrong-answer",
+    "out-of-bounds",
+    "input-modified",
+    "runtime-error",
+    "time-limit-exceeded",
+    "out-of-memory",
+    "compile-error",
+    "internal-error",
+    "unsupported",
+    "not-run",
+}
+ROW_KEYS = {"file", "problem", "backend", "verdict", "message", "flags", "warnings", "seed", "cases", "timings"}
+CASE_KEYS = {"name", "group", "verdict", "message", "replay"}
+TIMING_KEYS = {
+    "N",
+    "device_us",
+    "call_us",
+    "low_us",
+    "high_us",
+    "gbps",
+    "of_ceiling",
+    "over_reference",
+    "samples",
+    "method",
+}
+
+TORCH_SOLVE = "import torch\n\n\ndef solve(input, output, N):\n    torch.softmax(input[:N], 0, out=output[:N])\n"
+
+
+@pytest.fixture
+def torch_solve(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(TORCH_SOLVE)
+    return path
+
+
+def one_sentence(done):
+    """The error of a run that must have failed as wrong usage: status 2, one line, no traceback, nothing on stdout."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return errors[0]
+
+
+def test_missing_file(cli):
+    assert "nowhere.cu does not exist" in one_sentence(cli("check", "nowhere.cu"))
+
+
+def test_directory(cli, tmp_path):
+    assert "is a directory: name the .cu or .py files" in one_sentence(cli("check", tmp_path))
+
+
+def test_unknown_suffix(cli, tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    assert "a solve file ends in .cu or .py" in one_sentence(cli("submit", tmp_path / "notes.txt"))
+
+
+def test_unknown_problem(cli, torch_solve):
+    message = one_sentence(cli("check", torch_solve, "--problem", "nosuch"))
+    assert "no problem 'nosuch'" in message
+    assert "softmax" in message
+
+
+def test_unknown_problem_in_the_file(cli, torch_solve):
+    torch_solve.write_text("# problem: nosuch\n" + TORCH_SOLVE)
+    assert "mine.py: there is no problem 'nosuch'" in one_sentence(cli("check", torch_solve))
+
+
+def test_unknown_case(cli, torch_solve):
+    assert "no case 'N=7/nothing'" in one_sentence(cli("check", torch_solve, "--case", "N=7/nothing", "--seed", "1"))
+
+
+def test_unknown_flag(cli, torch_solve):
+    assert "--fast" in one_sentence(cli("check", torch_solve, "--fast"))
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon"])
+def test_timeout_that_is_none(cli, torch_solve, value):
+    assert "--timeout" in one_sentence(cli("check", torch_solve, "--timeout", value))
+
+
+def test_no_file_at_all(cli):
+    assert "FILE" in one_sentence(cli("submit"))
+
+
+def test_gpu_where_there_is_none(cli, torch_solve):
+    message = one_sentence(cli("check", torch_solve, "--backend", "gpu", CUDA_VISIBLE_DEVICES=""))
+    assert "use --backend cpu" in message
+
+
+def test_large_without_a_gpu(cli, torch_solve):
+    assert "--large needs a GPU" in one_sentence(cli("check", torch_solve, "--backend", "cpu", "--large"))
+
+
+def test_a_large_case_needs_its_flag(cli, torch_solve):
+    assert "add --large" in one_sentence(cli("check", torch_solve, "--case", f"N={2**28}/uniform"))
+
+
+def test_unwritable_json(cli, torch_solve, tmp_path):
+    assert "cannot be written" in one_sentence(cli("check", torch_solve, "--json", tmp_path / "no" / "run.json"))
+
+
+def test_unwritable_cache(cli, tmp_path):
+    (tmp_path / "file").write_text("")  # not even root can make a directory below a file
+    message = one_sentence(
+        cli("check", ROOT / "tests/submissions/zeros.cu", "--backend", "cpu", XDG_CACHE_HOME=str(tmp_path / "file"))
+    )
+    assert "set XDG_CACHE_HOME" in message
+
+
+@pytest.fixture
+def no_compiler(tmp_path):
+    """A PATH with nothing on it but what is no compiler."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for name in ("sh", "uname", "cat"):
+        (directory / name).symlink_to(shutil.which(name))
+    return {"PATH": str(directory), "CXX": None, "CUDACXX": None, "CUDA_HOME": None, "CUDA_PATH": None}
+
+
+def test_no_compiler(cli, no_compiler):
+    message = one_sentence(cli("check", ROOT / "tests/submissions/zeros.cu", "--backend", "cpu", **no_compiler))
+    assert "No C++ compiler was found" in message
+    assert "apt install g++" in message
+
+
+def test_no_compiler_does_not_stop_python_files(cli, no_compiler, torch_solve):
+    cuda = ROOT / "tests/submissions/zeros.cu"
+    done = cli("check", cuda, torch_solve, "--backend", "cpu", "--case", "N=33/uniform", **no_compiler)
+    assert done.returncode == 2
+    assert re.search(r"zeros\.cu +softmax +not-run", done.stdout)
+    assert re.search(r"mine\.py +softmax +accepted", done.stdout)
+    assert done.stderr.splitlines()[-1].startswith("error: No C++ compiler was found")
+
+
+def test_an_unreadable_file(cli, torch_solve):
+    torch_solve.chmod(0)
+    if os.access(torch_solve, os.R_OK):  # root reads everything
+        torch_solve.unlink()
+        os.mkfifo(torch_solve)
+    assert "cannot be read" in one_sentence(cli("check", torch_solve))
+
+
+@pytest.mark.parametrize("contents", [b"", b"\x7fELF\x00\x01\xff\xfe", b"\x00" * 64])
+def test_empty_and_binary_cuda_files_do_not_compile(cli, tmp_path, contents):
+    (tmp_path / "odd.cu").write_bytes(contents)
+    done = cli("check", tmp_path / "odd.cu", "--backend", "cpu")
+    assert done.returncode == 1
+    assert re.search(r"odd\.cu +softmax +compile-error", done.stdout)
+
+
+def test_non_utf8_path(cli, tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.cu"))
+    path.write_bytes((ROOT / "cuda" / "softmax.cu").read_bytes())
+    result = tmp_path / "run.json"
+    done = cli("check", path, "--backend", "cpu", "--case", "N=33/uniform", "--json", result)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(result.read_text())["rows"][0]["file"] == os.fspath(path)
+
+
+def test_a_wrong_solve_elsewhere_is_named_and_can_be_replayed(cli, tmp_path):
+    """From another directory, a file outside the tree: N, index, got, expected, and a command that shows it again."""
+    source = (ROOT / "cuda" / "softmax.cu").read_text()
+    broken = source.replace("return a + b;", "return a;")
+    assert broken != source
+    (tmp_path / "broken.cu").write_text(broken)
+    done = cli("check", "broken.cu", "--backend", "cpu", cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"wrong-answer: N=\d+/\S+: output\[\d+\] is \S+, expected \S+", done.stdout)
+    replay = shlex.split(re.search(r"replay: (.*)", done.stdout)[1])
+    assert replay[:3] == ["python", "-m", "harness"]
+    again = cli(*replay[3:], cwd=tmp_path)
+    assert again.returncode == 1
+    message = re.search(r"wrong-answer: .*", done.stdout)[0]
+    assert message in again.stdout
+
+
+def test_json_has_the_promised_keys(cli, torch_solve, tmp_path):
+    result = tmp_path / "run.json"
+    done = cli("submit", torch_solve, "--backend", "cpu", "--seed", "7", "--json", result)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(result.read_text())
+    assert document["schema"] == 1
+    assert document["machine"]["backend"] == "cpu"
+    reference, row = document["rows"]
+    assert reference["file"] == "torch.softmax"
+    for each in document["rows"]:
+        assert each.keys() >= ROW_KEYS
+        assert each["verdict"] in VERDICTS
+        assert each["seed"] == 7
+        assert all(case.keys() >= CASE_KEYS for case in each["cases"])
+        assert all(timing.keys() >= TIMING_KEYS for timing in each["timings"])
+    (timing,) = row["timings"]
+    assert timing["device_us"] is None  # a time on the CPU backend is never shown as a GPU's
+    assert timing["call_us"] > 0
+    assert "emulated" in timing["method"]
+    assert timing["over_reference"] == pytest.approx(timing["call_us"] / reference["timings"][0]["call_us"])
+    assert "emulated" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_cases_and_another_seed_others(cli, torch_solve, tmp_path):
+    def names(seed):
+        cli("check", torch_solve, "--backend", "cpu", "--seed", str(seed), "--json", tmp_path / f"{seed}.json")
+        return [case["name"] for case in json.loads((tmp_path / f"{seed}.json").read_text())["rows"][0]["cases"]]
+
+    assert names(1) == names(1)
+    assert names(1) != names(2)
+
+
+def test_piped_output_has_no_escapes_and_whole_names(cli, tmp_path):
+    path = tmp_path / f"{'long' * 40}.py"
+    path.write_text(TORCH_SOLVE)
+    done = cli("check", path, "--backend", "cpu", "--case", "N=33/uniform")
+    assert "\x1b" not in done.stdout
+    assert str(path) in done.stdout
+
+
+def test_special_cases_decide_only_with_strict(cli, tmp_path):
+    """A softmax that gives 0 instead of NaN is right on finite inputs."""
+    path = tmp_path / "finite.py"
+    path.write_text(TORCH_SOLVE + "    torch.nan_to_num_(output[:N], nan=0.0)\n")
+    done = cli("check", path, "--backend", "cpu")
+    assert done.returncode == 0, done.stdout
+    assert "special cases fail" in done.stdout
+    strict = cli("check", path, "--backend", "cpu", "--strict")
+    assert strict.returncode == 1
+    assert re.search(r"wrong-answer: N=\d+/(all-minus-infinity|plus-infinity|nan)", strict.stdout)
+
+
+def test_a_file_may_name_several_problems(cli, tmp_path):
+    path = tmp_path / "both.py"
+    path.write_text("# problem: softmax subtract_one\n" + TORCH_SOLVE)
+    done = cli("check", path, "--backend", "cpu", "--problem", "subtract_one")
+    assert re.search(r"both\.py +subtract_one +wrong-answer", done.stdout)
+    done = cli("check", path, "--backend", "cpu")
+    assert re.search(r"both\.py +softmax +accepted", done.stdout)
+    assert re.search(r"both\.py +subtract_one +wrong-answer", done.stdout)
+
+
+def test_autotuned_kernels_take_their_first_configuration_without_a_gpu(cli, tmp_path):
+    path = tmp_path / "tuned.py"
+    path.write_text(
+        "# problem: subtract_one\n"
+        + (ROOT / "triton_solutions" / "subtract_one.py")
+        .read_text()
+        .replace(
+            "@triton.jit", "@triton.autotune([triton.Config({'BLOCK_SIZE': b}) for b in (256, 512)], [])\n@triton.jit"
+        )
+        .replace("N, BLOCK_SIZE=BLOCK_SIZE)", "N)")
+        .replace("triton.cdiv(N, BLOCK_SIZE),)", "triton.cdiv(N, 256),)")
+    )
+    done = cli("check", path, "--backend", "cpu")
+    assert done.returncode == 0, done.stdout
+
+
+def test_inline_assembly_is_unsupported_in_the_interpreter(cli, tmp_path):
+    path = tmp_path / "asm.py"
+    path.write_text(
+        (ROOT / "triton_solutions" / "subtract_one.py")
+        .read_text()
+        .replace(
+            "    tl.store(",
+            '    x = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, is_pure=True, pack=1)\n    tl.store(',
+        )
+    )
+    done = cli("check", path, "--backend", "cpu")
+    assert done.returncode == 1
+    assert re.search(r"asm\.py +subtract_one +unsupported", done.stdout)
+    assert re.search(r"unsupported: \S+: line \d+: .*inline_asm not supported in interpreter mode", done.stdout)
+
+
+def test_a_cuda_feature_the_cpu_lacks_is_unsupported_with_its_line(cli, tmp_path):
+    path = tmp_path / "tensor.cu"
+    path.write_text(
+        '// problem: softmax\n#include <mma.h>\nextern "C" void solve(const float* i, float* o, int N) {}\n'
+    )
+    done = cli("check", path, "--backend", "cpu")
+    assert done.returncode == 1
+    assert re.search(r"tensor\.cu +softmax +unsupported", done.stdout)
+    assert re.search(r"unsupported: line 2: mma\.h", done.stdout)
+
+
+def test_without_a_verb_every_bundled_solve_is_judged(cli):
+    done = cli("--backend", "cpu")
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = [f"cuda/{p.name}" for p in (ROOT / "cuda").glob("*.cu")]
+    names += [f"triton_solutions/{p.name}" for p in (ROOT / "triton_solutions").glob("*.py")]
+    assert len(names) >= 4
+    for name in names:
+        assert re.search(rf"^{re.escape(name)} +\w+ +accepted", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_problems_lists_signatures_and_cases(cli):
+    done = cli("problems")
+    assert done.returncode == 0
+    assert "softmax: " in done.stdout
+    assert "void solve(const float* input, float* output, int N)" in done.stdout
+    cases = cli("problems", "softmax", "--seed", "3")
+    assert "N=500000/uniform  [main]" in cases.stdout
+
+
+def test_the_package_works_from_elsewhere_when_installed(cli, tmp_path, torch_solve):
+    """No bundled solves there: the sentence says what to do; naming a file works."""
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "harness", site / "harness", ignore=shutil.ignore_patterns("__pycache__"))
+    assert "no bundled solves" in one_sentence(cli(cwd=tmp_path, PYTHONPATH=str(site)))
+    done = cli("check", "mine.py", "--backend", "cpu", "--case", "N=33/uniform", cwd=tmp_path, PYTHONPATH=str(site))
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_imports_neither_torch_nor_numpy(cli):
+    """`--help` answers at once: what is slow to import belongs into the verbs."""
+    done = cli("--help", PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0
+    assert "submit" in done.stdout
+    imported = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
+    assert "click" in imported
+    assert not imported & {"torch", "numpy", "triton", "rich"}

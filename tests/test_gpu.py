@@ -1,0 +1,114 @@
+"""What only a GPU can show: the clock, the reference row, the way without CUDA IPC, errors with CUDA's words."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.gpu
+
+
+def rows_of(cli, tmp_path, *arguments, **environment):
+    result = tmp_path / "run.json"
+    done = cli(*arguments, "--backend", "gpu", "--json", result, **environment)
+    assert result.exists(), done.stderr
+    return done, json.loads(result.read_text())["rows"]
+
+
+def test_bundled_solves_are_accepted_and_timed_beside_a_reference(cli, tmp_path):
+    done, rows = rows_of(cli, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {row["file"] for row in rows if row["problem"] == "softmax"} >= {"torch.softmax", "cuda/softmax.cu"}
+    assert {row["verdict"] for row in rows} == {"accepted"}
+    for row in rows:
+        (timing,) = row["timings"]
+        assert 0 < timing["low_us"] <= timing["device_us"] <= timing["high_us"]
+        assert timing["device_us"] < timing["call_us"]
+        assert timing["over_reference"] > 0
+        assert 0 < timing["of_ceiling"]
+        assert len(timing["samples"]) >= 30
+        assert "suspicious" not in row["flags"], row["warnings"]
+
+
+def test_device_time_agrees_with_events_for_a_long_kernel():
+    """Two clocks on one kernel of some milliseconds, in a process of its own: what launches cost does not matter there."""
+    program = """
+import torch
+from harness import gpu
+from harness.clock import GpuClock
+gpu.open_context()
+x = torch.zeros(1, device="cuda")
+cycles = 10_000_000
+def work():
+    torch.cuda._sleep(cycles)
+device = GpuClock([x], [x.clone()]).measure(work, 9, 60.0)["device"]
+times = []
+for _ in range(9):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record(); work(); end.record(); torch.cuda.synchronize()
+    times.append(begin.elapsed_time(end) * 1e6)
+print(sorted(device)[4], sorted(times)[4])
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    device, events = map(float, done.stdout.split())
+    assert device > 1e6
+    assert abs(device / events - 1) <= 0.03
+
+
+def test_activity_of_another_stream_and_of_copies_is_counted(cli, tmp_path):
+    """The same kernels on a side stream, with a copy between: not less device time than the copy alone."""
+    path = tmp_path / "streams.py"
+    path.write_text(
+        "import torch\n\n\n"
+        "def solve(input, output, N):\n"
+        "    side = torch.cuda.Stream()\n"
+        "    side.wait_stream(torch.cuda.current_stream())\n"
+        "    with torch.cuda.stream(side):\n"
+        "        y = torch.softmax(input[:N], 0)\n"
+        "        output[:N].copy_(y)\n"
+    )
+    _, rows = rows_of(cli, tmp_path, "submit", path)
+    reference, row = rows
+    assert row["verdict"] == "accepted", row["message"]
+    assert row["timings"][0]["device_us"] > reference["timings"][0]["device_us"]
+
+
+@pytest.mark.parametrize(
+    ("file", "verdict"),
+    [
+        ("cuda/softmax.cu", "accepted"),
+        ("triton_solutions/softmax_baseline.py", "accepted"),
+        ("tests/submissions/one_past_the_end.cu", "out-of-bounds"),
+        ("tests/submissions/one_before_the_start.cu", "out-of-bounds"),
+        ("tests/submissions/input_as_scratch.py", "input-modified"),
+    ],
+)
+def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path, file, verdict):
+    _, (row,) = rows_of(cli, tmp_path, "check", file, JUDGE_NO_IPC="1")
+    assert row["verdict"] == verdict, row["message"]
+    assert any("buffers were copied" in warning for warning in row["warnings"])
+    _, (row,) = rows_of(cli, tmp_path, "check", file)
+    assert row["verdict"] == verdict, row["message"]
+    assert not any("buffers were copied" in warning for warning in row["warnings"])
+
+
+def test_a_lost_context_is_not_blamed_on_later_cases(cli, tmp_path):
+    """illegal_address.cu faults above N = 1000 only; it gives 1 / N, so "equal" cases below that are right."""
+    _, (row,) = rows_of(cli, tmp_path, "check", "tests/submissions/illegal_address.cu", "--seed", "1")
+    verdicts = {case["name"]: case["verdict"] for case in row["cases"]}
+    assert row["verdict"] == "runtime-error"
+    assert re.search("an illegal memory access was encountered", row["message"])
+    small = [name for name in verdicts if re.match(r"N=(1|2|3|31|32|33|255|256|257)/equal", name)]
+    run = [verdicts[name] for name in small if verdicts[name] != "not-run"]
+    assert run
+    assert set(run) == {"accepted"}
+
+
+def test_a_large_case(cli, tmp_path):
+    name = f"N={2**24 + 1}/uniform"
+    done, (row,) = rows_of(cli, tmp_path, "check", "triton_solutions/softmax_baseline.py", "--large", "--case", name)
+    assert done.returncode == 0, done.stdout
+    assert [(case["name"], case["group"], case["verdict"]) for case in row["cases"]] == [(name, "large", "accepted")]

@@ -1,0 +1,331 @@
+"""Workers under the judge's supervision: however a solve ends, the judge learns how, and nothing of it lives on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.arena import HostArena
+from harness.errors import UsageError
+from harness.judge import placement
+from harness.problems import PROBLEMS, Case
+from harness.server import WORKER_FAILED
+from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle
+
+ROOT = Path(__file__).parent.parent
+SOFTMAX = PROBLEMS["softmax"]
+CASE = Case("N=4", "main", {"N": 4}, "uniform", "N=4", 0)
+REQUEST = {"op": "run", **placement(SOFTMAX, CASE), "schedule": 0, "poison_byte": 0xFF}
+MEMORY_BYTES = 2 << 30
+
+LONG = 120.0  # seconds for what ends by itself
+DEADLINE = 60.0
+
+# What the solves of this file begin with. `leave(NAME)` notes a process for the test.
+PRELUDE = """\
+import mmap, os, signal, subprocess, sys, threading, time
+from pathlib import Path
+def leave(name, pid):
+    (HERE / (name + ".new")).write_text(str(pid))
+    (HERE / (name + ".new")).rename(HERE / name)
+def hang():
+    threading.Event().wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ForkServer("cpu", ("torch", "triton", "triton.language", "triton.runtime.interpreter")) as fork_server:
+        yield fork_server
+
+
+@pytest.fixture(scope="module")
+def arena():
+    with HostArena(SOFTMAX, [CASE]) as arena:
+        arena.prepare(CASE, SOFTMAX.inputs(CASE, 1), False)
+        yield arena
+
+
+@pytest.fixture
+def start(server, arena, tmp_path):
+    """start(body, top="") -> a context manager: a worker for a solve with that body."""
+
+    def worker(body, top="", memory_bytes=MEMORY_BYTES):
+        return WorkerHandle(
+            server,
+            backend="cpu",
+            path=write(tmp_path, body, top),
+            library=None,
+            runtime=None,
+            parameters=SOFTMAX.parameters,
+            arena=arena,
+            memory_bytes=memory_bytes,
+        )
+
+    return worker
+
+
+def write(directory, body, top=""):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    path = directory / "solve.py"
+    prelude = PRELUDE.replace("HERE", f"Path({str(directory)!r})")
+    path.write_text(f"{prelude}{top}\ndef solve(input, output, N):\n{lines}")
+    return path
+
+
+def ask(worker, seconds=LONG):
+    """The reply to one call of a worker that has loaded its file."""
+    loaded = worker.wait_loaded(LONG)
+    assert loaded.body.get("loaded"), (loaded, worker.output)
+    return worker.request(REQUEST, seconds)
+
+
+def is_running(pid):
+    """Whether a process is there and no zombie: whoever adopts orphans need not be in a hurry to reap them."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def noted(directory, *names):
+    """The process numbers that a solve has noted, awaited with a deadline."""
+    deadline = time.monotonic() + DEADLINE
+    while not all((directory / name).exists() for name in names):
+        assert time.monotonic() < deadline, f"{names} were not noted"
+        time.sleep(0.01)
+    return [int((directory / name).read_text()) for name in names]
+
+
+# ---- answers ----------------------------------------------------------------------------------------------------
+
+
+def test_calls_are_answered_one_after_the_other_and_leave_their_results_in_the_arena(start, arena):
+    with start("output.copy_(input * 2 + calls.pop(0))", "calls = [1, 2]") as worker:
+        x = arena.read("input")
+        for added in (1, 2):
+            reply = ask(worker) if added == 1 else worker.request(REQUEST, LONG)
+            assert reply.outcome == "answered"
+            assert reply.body["seconds"] > 0 and "raised" not in reply.body
+            assert arena.read("output") == pytest.approx(x * 2 + added, rel=1e-6)
+        assert worker.alive
+
+
+def test_what_a_solve_raises_is_answered_with_its_line_and_the_worker_goes_on(start):
+    with start("raise ValueError('not today')") as worker:
+        for _ in range(2):
+            reply = ask(worker) if _ == 0 else worker.request(REQUEST, LONG)
+            kind, text = reply.body["raised"]
+            assert (reply.outcome, kind) == ("answered", "exception")
+            assert text.startswith("line ") and text.endswith("ValueError: not today")
+
+
+@pytest.mark.parametrize(
+    ("top", "says"),
+    [
+        ("def broken(:", "SyntaxError"),
+        ("import no_such_module_at_all", "no_such_module_at_all"),
+        ("exit(0)", "exit(0)"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_says_why(start, top, says):
+    with start("pass", top) as worker:
+        reply = worker.wait_loaded(LONG)
+        assert (reply.outcome, reply.body["failed"][0]) == ("answered", "load")
+        assert says in reply.body["failed"][1]
+
+
+def test_what_a_solve_prints_is_kept(start):
+    with start("print('to stdout', flush=True)\nos.write(2, b'to stderr \\xff\\n')") as worker:
+        assert ask(worker).outcome == "answered"
+        worker.kill()
+        assert worker.output.splitlines() == ["to stdout", "to stderr \N{REPLACEMENT CHARACTER}"]
+
+
+def test_a_flood_on_stdout_is_capped_and_blocks_nobody(start):
+    with start("for _ in range(400): os.write(1, b'x' * 65536)") as worker:
+        assert ask(worker).outcome == "answered"
+        assert worker.output == "x" * OUTPUT_BYTES_KEPT
+
+
+# ---- ends -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "signalled", "status"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", True, signal.SIGSEGV),
+        ("os.abort()", True, signal.SIGABRT),
+        ("os._exit(0)", False, 0),
+        ("os._exit(7)", False, 7),
+        ("os.closerange(3, 1000)", False, WORKER_FAILED),
+    ],
+    ids=["fault", "abort", "exit 0", "exit 7", "closed descriptors"],
+)
+def test_an_end_in_a_call_is_told_with_its_status(start, body, signalled, status):
+    with start(body) as worker:
+        reply = ask(worker)
+        assert reply.outcome == "ended" and reply.body == {}
+        assert os.WIFSIGNALED(reply.status) == signalled
+        assert (os.WTERMSIG if signalled else os.WEXITSTATUS)(reply.status) == status
+        assert not worker.alive
+
+
+def test_a_worker_that_has_ended_does_not_answer_the_next_request(start):
+    with start("os._exit(3)") as worker:
+        first = ask(worker)
+        assert worker.request(REQUEST, LONG) == first
+
+
+def test_closing_every_descriptor_without_an_end_is_garbage_and_no_hang(start):
+    with start("os.closerange(0, 1000)\nhang()") as worker:
+        assert ask(worker).outcome == "garbage"
+        assert not worker.alive
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["no JSON", "[]", "{}", '{"id": 0, "loaded": true}', '{"id": true, "seconds": 0.1}', "\\xff\\xfe"],
+)
+def test_a_forged_reply_is_garbage(start, line):
+    body = (
+        "for name in os.listdir('/proc/self/fd'):\n"
+        "    try:\n"
+        f"        int(name) > 2 and os.write(int(name), b'''{line}\\n''')\n"
+        "    except OSError:\n"
+        "        pass\n"
+        "hang()"
+    )
+    with start(body) as worker:
+        assert ask(worker).outcome == "garbage"
+        assert not worker.alive
+
+
+# ---- limits -----------------------------------------------------------------------------------------------------
+
+
+def test_a_hang_ends_at_the_time_limit_with_its_whole_process_group(start, tmp_path):
+    body = (
+        "child = subprocess.Popen(['sh', '-c', 'sleep 1000 & wait'])\n"
+        "leave('worker', os.getpid())\n"
+        "leave('child', child.pid)\n"
+        "hang()"
+    )
+    with start(body) as worker:
+        reply = ask(worker, seconds=2)
+        assert (reply.outcome, reply.body) == ("timeout", {})
+        for pid in noted(tmp_path, "worker", "child"):
+            assert not Path(f"/proc/{pid}").exists()
+        assert not worker.alive
+
+
+@pytest.mark.parametrize("ending", ["os._exit(0)", "hang()"])
+def test_a_process_that_left_the_group_is_gone_when_the_worker_is(start, tmp_path, ending):
+    # The shell's child is an orphan of an orphan.
+    body = (
+        "command = f'sleep 1000 & echo $! > {str(PLACE)}.new; mv {str(PLACE)}.new {str(PLACE)}; wait'\n"
+        "child = subprocess.Popen(['sh', '-c', command], start_new_session=True)\n"
+        "leave('child', child.pid)\n"
+        "while not PLACE.exists(): time.sleep(0.01)\n"
+        f"{ending}"
+    )
+    with start(body, f"PLACE = Path({str(tmp_path / 'grandchild')!r})") as worker:
+        if ending == "hang()":
+            assert worker.wait_loaded(LONG).body.get("loaded")
+            assert worker.request(REQUEST, 2).outcome == "timeout"
+        else:
+            assert ask(worker).outcome == "ended"
+        for pid in noted(tmp_path, "child", "grandchild"):
+            assert not Path(f"/proc/{pid}").exists()
+
+
+def test_memory_beyond_the_limit_is_refused_and_answered(start):
+    with start(f"bytearray({2 * MEMORY_BYTES})") as worker:
+        reply = ask(worker)
+        assert reply.outcome == "answered"
+        assert reply.body["raised"][0] == "memory"
+
+
+# Shared memory, which no limit of the kernel's counts, in small steps so that nothing is starved meanwhile.
+FILL = "shared = mmap.mmap(-1, {size})\nfor i in range(0, {size}, 1 << 20): shared[i:i + (1 << 20)] = b'x' * (1 << 20)"
+WATCHED_BYTES = 768 << 20
+
+
+def test_memory_that_no_kernel_limit_counts_is_watched(start):
+    with start(FILL.format(size=WATCHED_BYTES + (64 << 20)) + "\nhang()", memory_bytes=WATCHED_BYTES) as worker:
+        assert ask(worker).outcome == "memory"
+        assert not worker.alive
+
+
+def test_memory_is_watched_also_while_the_solve_prints_without_pause(start):
+    body = "subprocess.Popen(['yes'])\n" + FILL.format(size=WATCHED_BYTES + (64 << 20)) + "\nhang()"
+    with start(body, memory_bytes=WATCHED_BYTES) as worker:
+        assert ask(worker, seconds=10).outcome == "memory"
+
+
+@pytest.mark.timeout(60)
+def test_the_time_limit_holds_also_while_many_processes_print_without_pause(start):
+    body = "for _ in range(8): subprocess.Popen(['cat', '/dev/zero'])\nhang()"
+    with start(body) as worker:
+        assert ask(worker, seconds=2).outcome == "timeout"
+        assert len(worker.output) == OUTPUT_BYTES_KEPT
+
+
+# ---- the judge's own end ----------------------------------------------------------------------------------------
+
+JUDGE = """\
+import sys
+sys.path[:0] = [{root!r}, {tests!r}]
+from test_supervisor import *
+with ForkServer("cpu", ()) as fork_server, HostArena(SOFTMAX, [CASE]) as arena:
+    arena.prepare(CASE, SOFTMAX.inputs(CASE, 1), False)
+    worker = WorkerHandle(fork_server, backend="cpu", path=Path({path!r}), library=None, runtime=None,
+                          parameters=SOFTMAX.parameters, arena=arena, memory_bytes=MEMORY_BYTES)
+    ask(worker, 1000)
+"""
+
+
+def test_a_judge_that_is_killed_leaves_no_process_behind(tmp_path):
+    body = (
+        "leave('worker', os.getpid())\n"
+        "leave('server', os.getppid())\n"
+        "leave('child', subprocess.Popen(['sleep', '1000']).pid)\n"
+        "leave('stray', subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)\n"
+        "hang()"
+    )
+    script = tmp_path / "judge.py"
+    path = write(tmp_path, body)
+    script.write_text(JUDGE.format(root=str(ROOT), tests=str(ROOT / "tests"), path=str(path)))
+    judge = subprocess.Popen([sys.executable, script])
+    try:
+        pids = noted(tmp_path, "worker", "server", "child", "stray")
+        assert all(is_running(pid) for pid in pids)
+    finally:
+        judge.kill()
+        judge.wait()
+    deadline = time.monotonic() + DEADLINE
+    while any(is_running(pid) for pid in pids):
+        assert time.monotonic() < deadline, [pid for pid in pids if is_running(pid)]
+        time.sleep(0.01)
+
+
+def test_a_server_that_cannot_import_its_modules_is_an_error_with_a_sentence(arena, tmp_path):
+    with (
+        ForkServer("cpu", ("no_such_module",)) as fork_server,
+        pytest.raises(UsageError, match=r"^the fork server ended: importing torch or triton failed"),
+    ):
+        WorkerHandle(
+            fork_server,
+            backend="cpu",
+            path=write(tmp_path, "pass"),
+            library=None,
+            runtime=None,
+            parameters=SOFTMAX.parameters,
+            arena=arena,
+            memory_bytes=MEMORY_BYTES,
+        )
