@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 
 from harness import gpu
 from harness.build import find_nvcc
@@ -54,6 +55,7 @@ def machine(backend: Backend) -> dict:
         except importlib.metadata.PackageNotFoundError:
             versions[package] = None
     return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "backend": backend.name,
         "reason": backend.reason,
         "gpu": asdict(backend.gpu) if backend.gpu else None,

@@ -26,7 +26,7 @@ def _judging_flags(function: Callable) -> Callable:
         click.option("--strict", is_flag=True, help="Special cases and flags decide too."),
         click.option("--case", metavar="NAME", help="Only this case."),
         click.option("--large", is_flag=True, help="Also cases up to N near 2^31 (GPU only)."),
-        click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results here."),
+        click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results."),
     ]  # fmt: skip
     for flag in reversed(flags):
         function = flag(function)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class GpuError(Exception):
@@ -81,8 +83,6 @@ def describe() -> Gpu:
     _call("cuDeviceGetName", name, len(name), device)
     memory = ctypes.c_size_t()
     _call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
-    version = ctypes.c_int()
-    _call("cuDriverGetVersion", ctypes.byref(version))
 
     def attribute(number: int) -> int:
         value = ctypes.c_int()
@@ -98,8 +98,20 @@ def describe() -> Gpu:
         l2_bytes=attribute(_L2_CACHE_BYTES),
         multiprocessors=attribute(_MULTIPROCESSOR_COUNT),
         peak_bandwidth=bandwidth,
-        driver=f"CUDA {version.value // 1000}.{version.value % 1000 // 10}",
+        driver=_driver_version(),
     )
+
+
+def _driver_version() -> str:
+    """ "580.159.04 (CUDA 13.0)": the kernel module's version where it can be read, and the driver API's."""
+    version = ctypes.c_int()
+    _call("cuDriverGetVersion", ctypes.byref(version))
+    api = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    try:
+        module = re.search(r"\d+\.\d+(\.\d+)?", Path("/proc/driver/nvidia/version").read_text())
+    except OSError:  # no such file under WSL 2
+        return api
+    return f"{module[0]} ({api})" if module else api
 
 
 @functools.cache

@@ -14,7 +14,8 @@ ROUNDS = 5
 
 
 def seconds(arguments, cache):
-    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": path}
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "harness", *arguments], env=environment, capture_output=True, text=True

@@ -66,7 +66,8 @@ def pytest_runtest_setup(item):
 
 def run_cli(*arguments, cwd=ROOT, timeout=280, **environment):
     """`python -m harness ARGUMENTS` in a process of its own; environment variables set to None are removed."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    variables = {**os.environ, "PYTHONPATH": path, **environment}
     return subprocess.run(
         [sys.executable, "-m", "harness", *map(os.fspath, arguments)],
         cwd=cwd,

@@ -276,7 +276,7 @@ def test_inline_assembly_is_unsupported_in_the_interpreter(cli, tmp_path):
         .read_text()
         .replace(
             "    tl.store(",
-            '    x = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, is_pure=True, pack=1)\n    tl.store(',
+            '    x = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1)\n    tl.store(',
         )
     )
     done = cli("check", path, "--backend", "cpu")

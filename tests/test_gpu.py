@@ -34,7 +34,7 @@ def test_bundled_solves_are_accepted_and_timed_beside_a_reference(cli, tmp_path)
 
 
 def test_device_time_agrees_with_events_for_a_long_kernel():
-    """Two clocks on one kernel of some milliseconds, in a process of its own: what launches cost does not matter there."""
+    """Two clocks on one kernel of some milliseconds, beside which the cost of its launch does not matter."""
     program = """
 import torch
 from harness import gpu
@@ -96,15 +96,15 @@ def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path, file, verdict)
 
 
 def test_a_lost_context_is_not_blamed_on_later_cases(cli, tmp_path):
-    """illegal_address.cu faults above N = 1000 only; it gives 1 / N, so "equal" cases below that are right."""
+    """illegal_address.cu faults above N = 1000 only, where CUDA's context is lost; a new worker takes the next case."""
     _, (row,) = rows_of(cli, tmp_path, "check", "tests/submissions/illegal_address.cu", "--seed", "1")
-    verdicts = {case["name"]: case["verdict"] for case in row["cases"]}
-    assert row["verdict"] == "runtime-error"
-    assert re.search("an illegal memory access was encountered", row["message"])
-    small = [name for name in verdicts if re.match(r"N=(1|2|3|31|32|33|255|256|257)/equal", name)]
-    run = [verdicts[name] for name in small if verdicts[name] != "not-run"]
-    assert run
-    assert set(run) == {"accepted"}
+    assert "an illegal memory access was encountered" in row["message"]
+    run = [case for case in row["cases"] if case["verdict"] != "not-run"]
+    for case in run:
+        small = int(re.match(r"N=(\d+)/", case["name"])[1]) <= 1000
+        assert case["verdict"] == ("accepted" if small else "runtime-error"), case["message"]
+    first_fault = [case["verdict"] for case in run].index("runtime-error")
+    assert "accepted" in [case["verdict"] for case in run[first_fault:]]
 
 
 def test_a_large_case(cli, tmp_path):

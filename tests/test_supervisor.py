@@ -189,14 +189,23 @@ def test_closing_every_descriptor_without_an_end_is_garbage_and_no_hang(start):
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["no JSON", "[]", "{}", '{"id": 0, "loaded": true}', '{"id": true, "seconds": 0.1}', "\\xff\\xfe"],
+    "reply",
+    [
+        "b'no JSON'",
+        "b'[]'",
+        "b'{}'",
+        """b'{"id": 0, "loaded": true}'""",
+        """b'{"id": true, "seconds": 0.1}'""",
+        "b'\\xff\\xfe'",
+        "b'[' * 50_000",
+    ],
+    ids=["no JSON", "no object", "no id", "old id", "no number", "no text", "deeply nested"],
 )
-def test_a_forged_reply_is_garbage(start, line):
+def test_a_forged_reply_is_garbage(start, reply):
     body = (
         "for name in os.listdir('/proc/self/fd'):\n"
         "    try:\n"
-        f"        int(name) > 2 and os.write(int(name), b'''{line}\\n''')\n"
+        f"        int(name) > 2 and os.write(int(name), {reply} + b'\\n')\n"
         "    except OSError:\n"
         "        pass\n"
         "hang()"
@@ -286,11 +295,37 @@ with ForkServer("cpu", ()) as fork_server, HostArena(SOFTMAX, [CASE]) as arena:
     arena.prepare(CASE, SOFTMAX.inputs(CASE, 1), False)
     worker = WorkerHandle(fork_server, backend="cpu", path=Path({path!r}), library=None, runtime=None,
                           parameters=SOFTMAX.parameters, arena=arena, memory_bytes=MEMORY_BYTES)
-    ask(worker, 1000)
+    print(ask(worker, {seconds}).outcome, flush=True)
+    os._exit(0)
 """
 
 
-def test_a_judge_that_is_killed_leaves_no_process_behind(tmp_path):
+@pytest.fixture
+def judge(tmp_path):
+    """judge(body, seconds) -> a judge of its own, running one call of a solve with that body; killed afterwards."""
+    judges = []
+
+    def begin(body, seconds):
+        script = tmp_path / "judge.py"
+        path = str(write(tmp_path, body))
+        script.write_text(JUDGE.format(root=str(ROOT), tests=str(ROOT / "tests"), path=path, seconds=seconds))
+        judges.append(subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True))
+        return judges[-1]
+
+    yield begin
+    for judge in judges:
+        judge.kill()
+        judge.communicate()
+
+
+def wait_for_the_end(pids):
+    deadline = time.monotonic() + DEADLINE
+    while any(is_running(pid) for pid in pids):
+        assert time.monotonic() < deadline, [pid for pid in pids if is_running(pid)]
+        time.sleep(0.01)
+
+
+def test_a_judge_that_is_killed_leaves_no_process_behind(judge, tmp_path):
     body = (
         "leave('worker', os.getpid())\n"
         "leave('server', os.getppid())\n"
@@ -298,20 +333,37 @@ def test_a_judge_that_is_killed_leaves_no_process_behind(tmp_path):
         "leave('stray', subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)\n"
         "hang()"
     )
-    script = tmp_path / "judge.py"
-    path = write(tmp_path, body)
-    script.write_text(JUDGE.format(root=str(ROOT), tests=str(ROOT / "tests"), path=str(path)))
-    judge = subprocess.Popen([sys.executable, script])
-    try:
-        pids = noted(tmp_path, "worker", "server", "child", "stray")
-        assert all(is_running(pid) for pid in pids)
-    finally:
-        judge.kill()
-        judge.wait()
-    deadline = time.monotonic() + DEADLINE
-    while any(is_running(pid) for pid in pids):
-        assert time.monotonic() < deadline, [pid for pid in pids if is_running(pid)]
-        time.sleep(0.01)
+    running = judge(body, seconds=1000)
+    pids = noted(tmp_path, "worker", "server", "child", "stray")
+    assert all(is_running(pid) for pid in pids)
+    running.kill()
+    wait_for_the_end(pids)
+
+
+def test_a_worker_that_moved_to_another_group_ends_at_the_time_limit_too(judge, tmp_path):
+    # In a judge of its own: one that waits for the end of a group that is empty waits for ever.
+    body = (
+        "child = subprocess.Popen(['sleep', '1000'], process_group=0)\n"
+        "leave('child', child.pid)\n"
+        "os.setpgid(0, child.pid)\n"
+        "leave('worker', os.getpid())\n"
+        "hang()"
+    )
+    running = judge(body, seconds=2)
+    pids = noted(tmp_path, "worker", "child")
+    assert running.communicate(timeout=20)[0] == "timeout\n"
+    wait_for_the_end(pids)
+
+
+def test_a_solve_that_kills_the_server_ends_its_own_worker_and_the_next_one_starts(arena, tmp_path):
+    path = write(tmp_path, "os.kill(os.getppid(), signal.SIGKILL)\nhang()")
+    common = {"backend": "cpu", "library": None, "runtime": None, "parameters": SOFTMAX.parameters, "arena": arena}
+    with ForkServer("cpu", ()) as fork_server:
+        with WorkerHandle(fork_server, path=path, memory_bytes=MEMORY_BYTES, **common) as worker:
+            assert ask(worker).outcome == "ended"
+        path = write(tmp_path, "pass")
+        with WorkerHandle(fork_server, path=path, memory_bytes=MEMORY_BYTES, **common) as worker:
+            assert ask(worker).outcome == "answered"
 
 
 def test_a_server_that_cannot_import_its_modules_is_an_error_with_a_sentence(arena, tmp_path):

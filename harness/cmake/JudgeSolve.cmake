@@ -93,6 +93,9 @@ macro(judge_find_nvcc_flags nvcc)
     execute_process(COMMAND "${nvcc}" --dryrun -shared x.cu ERROR_VARIABLE dryrun OUTPUT_VARIABLE dryrun_output)
     string(REGEX MATCHALL "-L[^\" ]+" library_paths "${dryrun}")
     list(TRANSFORM library_paths REPLACE "^-L" "")
+    if(dryrun MATCHES "TOP=([^\n]+)")
+        list(APPEND library_paths "${CMAKE_MATCH_1}/lib")  # NVIDIA's wheels, whose nvcc looks in lib64
+    endif()
     # Only where the toolkit keeps it: a cudart of another version elsewhere on the machine would not do.
     unset(JUDGE_CUDART CACHE)
     find_library(JUDGE_CUDART NAMES libcudart.so libcudart.so.13 libcudart.so.12 libcudart.so.11.0
@@ -100,7 +103,7 @@ macro(judge_find_nvcc_flags nvcc)
     get_filename_component(cudart_directory "${JUDGE_CUDART}" DIRECTORY)
     judge_find_architectures(JUDGE_CUDA_ARCHITECTURES "${nvcc}")
     set(JUDGE_NVCC_FLAGS -std=c++17 -lineinfo -shared -Xcompiler -fPIC -cudart none
-        -Xlinker "${JUDGE_CUDART}" -Xlinker "-rpath=${cudart_directory}")
+        "-L${cudart_directory}" -Xlinker "${JUDGE_CUDART}" -Xlinker "-rpath=${cudart_directory}")
     foreach(architecture IN LISTS JUDGE_CUDA_ARCHITECTURES)
         list(APPEND JUDGE_NVCC_FLAGS "-gencode=arch=compute_${architecture},code=sm_${architecture}")
     endforeach()

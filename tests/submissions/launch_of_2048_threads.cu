@@ -1,5 +1,5 @@
 // expect: runtime-error
-// says: invalid configuration argument
+// says: invalid (configuration )?argument
 // No block has 2048 threads; the error is never asked for.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

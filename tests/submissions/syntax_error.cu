@@ -1,5 +1,5 @@
 // expect: compile-error
-// says: syntax_error\.cu.*5
+// says: syntax_error\.cu.*6
 // A semicolon is missing.
 extern "C" void solve(const float* input, float* output, int N) {
     int i = N
