@@ -180,13 +180,14 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
     source = source.absolute()
     runtime = None if backend == "gpu" else tools.runtime
     key = _digest(json.dumps(tools.commands[backend]), repr(parameters), os.fspath(source), source.read_bytes())
-    entries = cache_directory() / "solves" / key
-    entries.mkdir(parents=True, exist_ok=True)
-    for entry in entries.iterdir():
-        if _is_current(entry):
+    solves = cache_directory() / "solves"
+    solves.mkdir(exist_ok=True)
+    entries = solves / key
+    for entry in entries.glob("*"):
+        if _is_current(entry, source):
             return Build(source, _library(entry, source), runtime)
 
-    with tempfile.TemporaryDirectory(dir=entries.parent, prefix="building-") as scratch:
+    with tempfile.TemporaryDirectory(dir=solves, prefix="building-") as scratch:
         work, entry = Path(scratch) / "work", Path(scratch) / "entry"
         entry.mkdir()
         write_check(parameters, work)
@@ -196,10 +197,11 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
         included = {path: _digest(Path(path).read_bytes()) for path in _read_depfile(work / "depfile")}
         (entry / "included.json").write_text(json.dumps(included))
         final = entries / _digest(json.dumps(included))
+        entries.mkdir(exist_ok=True)
         try:
             entry.rename(final)
         except OSError:  # another process was quicker with the same contents
-            if not _is_current(final):
+            if not _is_current(final, source):
                 raise
     return Build(source, _library(final, source), runtime)
 
@@ -208,12 +210,13 @@ def _library(entry: Path, source: Path) -> Path:
     return entry / f"lib{source.stem}.so"
 
 
-def _is_current(entry: Path) -> bool:
-    """Whether the headers that a cached library was built with are still the same."""
+def _is_current(entry: Path, source: Path) -> bool:
+    """Whether a cached library is there and the headers that it was built with are still the same."""
     try:
+        _library(entry, source).stat()
         included = json.loads((entry / "included.json").read_text())
         return all(_digest(Path(path).read_bytes()) == digest for path, digest in included.items())
-    except OSError:  # a header has gone
+    except OSError:  # the library or a header has gone
         return False
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,9 +44,10 @@ def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarra
     """Checks y (float32, shape (N,)) against r = softmax(x) in float64, both of shape (N,).
 
     Element i passes iff |y_i - r_i| <= (1e-5 + 2 u sqrt(N) + 4 u |x_i - m|) r_i + 2 FLT_MIN with u = 2^-24, NaN
-    matching NaN; and |sum(y) - 1| <= 1e-4 + 2 u sqrt(N) where r has no NaN. The term in |x_i - m| is the condition of
-    exp; the term in sqrt(N) the usual growth of the rounding error of a sum (Blanchard, Higham and Higham, 2021,
-    "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal. 41).
+    matching NaN. The term in |x_i - m| is the condition of exp; the term in sqrt(N) the usual growth of the rounding
+    error of a sum (Blanchard, Higham and Higham, 2021, "Accurately computing the log-sum-exp and softmax functions",
+    IMA J. Numer. Anal. 41). The sum needs no rule of its own: sum_i |x_i - m| r_i <= log N, so the elements' bounds
+    keep it within 1e-5 + 2 u sqrt(N) + 4 u log N of 1.
     """
     if np.isnan(r[0]):  # the reference is NaN everywhere or nowhere
         return _compare(y, r, poison, lambda part: np.where(np.isnan(y[part]), 0.0, np.inf))
@@ -60,12 +61,7 @@ def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarra
         bound = (1e-5 + growth + 4 * UNIT_ROUNDOFF * condition) * r[part] + 2 * FLT_MIN
         return np.abs(y[part].astype(np.float64) - r[part]) / bound
 
-    result = _compare(y, r, poison, ratio)
-    off = abs(result.total - 1) / (1e-4 + growth)
-    if result.passed and not off <= 1:
-        text = f"the sum of output is {result.total:.9g}, expected 1 within {1e-4 + growth:.2g}"
-        return replace(result, passed=False, message=text, ratio=off)
-    return result
+    return _compare(y, r, poison, ratio)
 
 
 def check_bitwise(y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:

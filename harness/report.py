@@ -91,7 +91,7 @@ def _print_notes(row: Row, out: Console) -> None:
         out.print()
         out.print(Text(_printable(row.file) + f" ({row.problem})", style="bold"))
         for note in notes:
-            out.print(Text(f"  {note}"))
+            out.print(Text(f"  {note}"), soft_wrap=True)  # a command must survive being copied
 
 
 def _printable(text: str) -> str:

@@ -5,7 +5,8 @@ fork) and starts no threads. It is the subreaper of everything below it: whateve
 its child and is killed.
 
 Run as `python -m harness.server DESCRIPTOR MODULE...`; the judge speaks over the socket DESCRIPTOR. A request is one
-JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. When
+JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. (A
+server that could not import a module answers the first spawn with {"failed": "..."} and is gone.) When
 a worker has ended and its process group is gone, its wait status is written to the exit pipe that came with its spawn.
 The judge's end of the socket closed, for whatever reason, ends the server and everything below it.
 """
@@ -112,6 +113,7 @@ class Server:
 
     def kill(self, pid: int) -> None:
         if pid in self.exit_pipes:  # not reaped yet, so the number is still its own
+            os.kill(pid, signal.SIGKILL)  # by itself, too: it may have moved to another group
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
 
@@ -156,7 +158,11 @@ class Server:
 def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     for module in sys.argv[2:]:
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever a broken installation raises: the judge says it in a sentence
+            connection.sendall(json.dumps({"failed": f"importing {module} failed: {error}"}).encode())
+            return
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     server = Server(connection)
     try:

@@ -44,22 +44,26 @@ class ForkServer:
     """A server process of one backend. Use as a context manager; leaving it ends everything that runs below it."""
 
     def __init__(self, backend: str, modules: tuple[str, ...]) -> None:
-        environment = dict(os.environ)
+        self._environment = dict(os.environ)
         # The server must stay single-threaded, and workers must not start with a pool of BLAS threads.
-        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+        self._environment.setdefault("OPENBLAS_NUM_THREADS", "1")
         root = str(Path(__file__).parent.parent)
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
+        self._environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         if backend == "cpu":
-            environment["TRITON_INTERPRET"] = "1"
+            self._environment["TRITON_INTERPRET"] = "1"
         else:
-            environment.pop("TRITON_INTERPRET", None)
+            self._environment.pop("TRITON_INTERPRET", None)
+        self._modules = modules
+        self._start()
+
+    def _start(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "harness.server", str(theirs.fileno()), *modules],
+            [sys.executable, "-m", "harness.server", str(theirs.fileno()), *self._modules],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            env=environment,
+            env=self._environment,
             start_new_session=True,  # Ctrl-C is the judge's to handle
         )
         theirs.close()
@@ -72,14 +76,23 @@ class ForkServer:
         self._process.wait()
 
     def spawn(self, task: dict, descriptors: list[int]) -> int:
+        answer = self._ask(task, descriptors)
+        if not answer:
+            # A submission may have killed it. One that cannot start at all fails again.
+            self.__exit__()
+            self._start()
+            answer = self._ask(task, descriptors)
+        body = json.loads(answer or '{"failed": "the fork server ended without a word"}')
+        if "failed" in body:
+            raise UsageError(f"no worker can be started: {body['failed']}; pip install torch triton may mend it")
+        return body["pid"]
+
+    def _ask(self, task: dict, descriptors: list[int]) -> bytes:
         try:
             socket.send_fds(self._socket, [json.dumps({"spawn": task}).encode()], descriptors)
-            answer = self._socket.recv(server.MESSAGE_BYTES)
+            return self._socket.recv(server.MESSAGE_BYTES)
         except OSError:
-            answer = b""
-        if not answer:
-            raise UsageError("the fork server ended: importing torch or triton failed, see the messages above")
-        return json.loads(answer)["pid"]
+            return b""
 
     def kill(self, pid: int) -> None:
         with suppress(OSError):  # the server has ended, and every worker with it
@@ -195,6 +208,7 @@ class WorkerHandle:
 
     def _wait(self, wanted: int, seconds: float) -> Reply:
         deadline = time.monotonic() + seconds
+        next_look = time.monotonic() + WATCH_SECONDS
         with selectors.DefaultSelector() as selector:
             for descriptor in (self._replies, self._output, self._exit):
                 selector.register(descriptor, selectors.EVENT_READ)
@@ -204,9 +218,11 @@ class WorkerHandle:
                     self.kill()
                     return Reply("timeout", {})
                 ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}
-                if not ready and self._resident_bytes() > self._memory_bytes:
-                    self.kill()
-                    return Reply("memory", {})
+                if time.monotonic() > next_look:
+                    next_look = time.monotonic() + WATCH_SECONDS
+                    if _resident_bytes(self._pid) > self._memory_bytes:
+                        self.kill()
+                        return Reply("memory", {})
                 if self._output in ready and not self._drain_output():
                     selector.unregister(self._output)
                 if self._replies in ready:
@@ -239,30 +255,33 @@ class WorkerHandle:
         self._pending = rest
         try:
             body = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Reply("garbage", {})
         if not isinstance(body, dict) or body.get("id") != wanted:
             return Reply("garbage", {})
         return Reply("answered", body)
 
-    def _resident_bytes(self) -> int:
-        """Resident bytes of the worker's process group, without files."""
-        total = 0
-        for pid in _group(self._pid):
-            with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
-                for line in file:
-                    if line.startswith((b"RssAnon", b"RssShmem")):
-                        total += int(line.split()[1]) * 1024
-        return total
 
+def _resident_bytes(worker: int) -> int:
+    """Resident bytes, without files, of a worker's process group and of its descendants in other groups."""
+    parents, groups = {}, {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+            # Behind the command, which may hold spaces and parentheses: state, parent, group.
+            fields = file.read().rpartition(b")")[2].split()
+            parents[int(name)], groups[int(name)] = int(fields[1]), int(fields[2])
 
-def _group(group: int) -> list[int]:
-    """The processes of a process group."""
-    members = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with suppress(OSError, ValueError), open(f"/proc/{name}/stat", "rb") as file:
-                # The fields behind the command, which may hold spaces and parentheses: state, parent, group.
-                if int(file.read().rpartition(b")")[2].split()[2]) == group:
-                    members.append(int(name))
-    return members
+    def belongs(pid: int | None) -> bool:
+        while pid in parents:
+            if pid == worker or groups[pid] == worker:
+                return True
+            pid = parents[pid]
+        return False
+
+    total = 0
+    for pid in filter(belongs, list(parents)):
+        with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
+            for line in file:
+                if line.startswith((b"RssAnon", b"RssShmem")):
+                    total += int(line.split()[1]) * 1024
+    return total

@@ -95,14 +95,15 @@ def measure(session: Session, path: Path, problem: Problem, case: Case, build: B
                 check = problem.check(inputs, outputs, reference, poisons)
                 if not check.passed:
                     raise TimingError(f"a timed call gave a wrong answer: {check.message}")
-            return body.get("calls", []), body.get("device", [])
+            calls, device = body.get("calls", []), body.get("device", [])
+            if not calls or (session.backend.name == "gpu" and len(device) != len(calls)):
+                raise TimingError("the worker sent no times")
+            return calls, device
 
         if session.backend.name == "cpu":
             calls, device = ask(CPU_SAMPLES, CPU_SECONDS)
         else:
             calls, device = _sample_until_known(ask)
-        if not calls:
-            raise TimingError("no samples came back")
         return Samples(np.array(calls) / 1e3, np.array(device) / 1e3)
 
 

@@ -5,6 +5,8 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -332,3 +334,14 @@ def test_help_imports_neither_torch_nor_numpy(cli):
     imported = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
     assert "click" in imported
     assert not imported & {"torch", "numpy", "triton", "rich"}
+
+
+def test_pytest_judges_a_file_named_by_solve():
+    """`pytest --solve PATH`: every case of the file is an item; a wrong file fails."""
+    wrong = ROOT / "tests" / "submissions" / "zeros.py"
+    command = [sys.executable, "-m", "pytest", "-q", "tests/test_solves.py", "--solve", wrong, "-k", "cpu-zeros.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "wrong-answer" not in done.stderr
+    assert re.search(r"\d{3} failed", done.stdout), done.stdout[-2000:]
+    assert "replay: python -m harness check" in done.stdout

@@ -119,9 +119,9 @@ macro(judge_find_nvcc_flags nvcc)
 endmacro()
 
 set(JUDGE_NVCC "")
-if(NOT nvcc_found)
+if(NOT nvcc_found AND JUDGE_CXX)
     list(APPEND JUDGE_NOTES "No CUDA compiler was found: .cu files are built for the CPU only.")
-elseif(JUDGE_CXX)
+elseif(nvcc_found AND JUDGE_CXX)
     judge_find_nvcc_flags("${nvcc_found}")
     set(trial "${CMAKE_BINARY_DIR}/CMakeFiles/judge-trial")
     file(WRITE "${trial}.cu" "__global__ void k() {} extern \"C\" void solve() { k<<<1, 1>>>(); }\n")
@@ -144,9 +144,7 @@ endif()
 set(JUDGE_CPU_FLAGS -std=c++17 -gdwarf-4 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fstack-clash-protection -pthread)
 
 function(judge_solve_commands variable backend source library work runtime)
-    # A failed build must not leave the library of an earlier one behind.
-    set(commands COMMAND "${CMAKE_COMMAND}" -E rm -f "${library}")
-    list(APPEND commands COMMAND "${CMAKE_COMMAND}" -E make_directory "${work}")
+    set(commands COMMAND "${CMAKE_COMMAND}" -E make_directory "${work}")
     if(backend STREQUAL "gpu")
         list(APPEND commands COMMAND "${JUDGE_NVCC}" ${JUDGE_NVCC_FLAGS} -Xlinker "--version-script=${JUDGE_EXPORTS}"
              -I "${work}" -include "${source}" -MMD -MT "${library}" -MF "${work}/depfile"
@@ -197,8 +195,14 @@ function(judge_add_library backend source library)
     if(NOT backend STREQUAL "gpu")
         set(runtime cudacpu)
     endif()
+    # A failed build must not leave the library of an earlier one behind, nor a copy of it.
+    set(outdated "${library}")
+    if(NOT JUDGE_NVCC)
+        list(APPEND outdated "${CMAKE_BINARY_DIR}/lib${name}.so")
+    endif()
     add_custom_command(
         OUTPUT "${library}"
+        COMMAND "${CMAKE_COMMAND}" -E rm -f ${outdated}
         COMMAND "${CMAKE_COMMAND}" -E env "PYTHONPATH=${JUDGE_PACKAGE_PARENT}"
                 "${Python3_EXECUTABLE}" -m harness.signature "${source}" "${work}"
         ${commands}
