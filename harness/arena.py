@@ -107,6 +107,13 @@ class _Ranges:
         self.guards.append((edge, total))
 
 
+def _contents(segment: Segment, case: Case, inputs: Arrays, flip: bool, size: int) -> np.ndarray:
+    """The bytes that a buffer of `size` bytes holds before a call: the input, or poison."""
+    if segment.name in inputs:
+        return inputs[segment.name].view(np.uint8)
+    return poison(case, size // np.dtype(segment.dtype).itemsize, segment.dtype, flip).view(np.uint8)
+
+
 def _describe_damage(segments: list[Segment], ranges: _Ranges, guard: int, wrong: np.ndarray) -> Damage:
     """The damage in guard number `guard`, whose wrong bytes are at offsets `wrong`: blamed on the nearer buffer."""
     begin, end = ranges.guards[guard]
@@ -154,11 +161,7 @@ class HostArena:
             self._bytes[begin:end] = self._pattern
         for segment in self.segments:
             begin, end = self._ranges.payloads[segment.name]
-            if segment.name in inputs:
-                self._bytes[begin:end] = inputs[segment.name].view(np.uint8)
-            else:
-                count = (end - begin) // np.dtype(segment.dtype).itemsize
-                self._bytes[begin:end] = poison(case, count, segment.dtype, flip).view(np.uint8)
+            self._bytes[begin:end] = _contents(segment, case, inputs, flip, end - begin)
 
     def read(self, name: str) -> np.ndarray:
         """A copy of a buffer's payload, 1-D."""
@@ -219,11 +222,7 @@ class DeviceArena:
             self._bytes[begin:end] = self._pattern
         for segment in self.segments:
             begin, end = self._ranges.payloads[segment.name]
-            if segment.name in inputs:
-                contents = inputs[segment.name].view(np.uint8)
-            else:
-                count = (end - begin) // np.dtype(segment.dtype).itemsize
-                contents = poison(case, count, segment.dtype, flip).view(np.uint8)
+            contents = _contents(segment, case, inputs, flip, end - begin)
             self._bytes[begin:end].copy_(torch.from_numpy(contents))
         torch.cuda.synchronize()
 

@@ -6,8 +6,11 @@ Every comparison is of the form "error <= bound", which NaN fails: NaN <= x is F
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -36,8 +39,19 @@ class Check:
     published_passed: bool = True
 
 
-# Outputs of gigabytes are looked at in parts, so that float64 copies of them never exist whole.
+# Vectors of gigabytes are worked on in parts, by several threads: no whole float64 copies, no minutes of waiting.
 PART = 1 << 22
+
+Result = TypeVar("Result")
+
+
+def in_parts(function: Callable[[slice], Result], n: int) -> list[Result]:
+    """function(slice) for consecutive slices that cover range(n), the results in order."""
+    parts = [slice(start, min(start + PART, n)) for start in range(0, n, PART)]
+    if len(parts) == 1:
+        return [function(parts[0])]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(function, parts))
 
 
 def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
@@ -73,12 +87,25 @@ def _bits(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint32)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What `_compare` saw in one part of an output: sums, counts, the worst element and the first unwritten one."""
+
+    worst: float
+    worst_index: int
+    wrong: int
+    unwritten: int
+    first_unwritten: int
+    total: float
+    error_squares: float
+    squares: float
+    published: bool
+
+
 def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[slice], np.ndarray]) -> Check:
     """A Check from the ratio of error to tolerance of each element; what is not <= 1 is wrong, NaN included."""
-    worst, worst_index, wrong_count, unwritten_count, unwritten = -1.0, 0, 0, 0, -1
-    total, error_squares, squares, published = 0.0, 0.0, 0.0, True
-    for start in range(0, len(r), PART):
-        part = slice(start, start + PART)
+
+    def look(part: slice) -> _Part:
         with np.errstate(invalid="ignore", over="ignore"):
             ratios = ratio(part)
             # The poison may be a NaN itself: where it still stands nothing was written, whatever is expected there.
@@ -86,29 +113,37 @@ def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[
             ratios[np.isnan(ratios) | still_poison] = np.inf
             wide = y[part].astype(np.float64)
             error = wide - r[part]
-            total += float(wide.sum())
-            error_squares += float(error @ error)
-            squares += float(r[part] @ r[part])
-            published &= bool(np.allclose(wide, r[part], rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL, equal_nan=True))
-        index = int(np.argmax(ratios))
-        if ratios[index] > worst:
-            worst, worst_index = float(ratios[index]), start + index
-        wrong_count += int(np.count_nonzero(~(ratios <= 1)))
-        poisoned = np.flatnonzero(still_poison)
-        if len(poisoned) and unwritten < 0:
-            unwritten = start + int(poisoned[0])
-        unwritten_count += len(poisoned)
+            worst = int(np.argmax(ratios))
+            return _Part(
+                worst=float(ratios[worst]),
+                worst_index=part.start + worst,
+                wrong=int(np.count_nonzero(~(ratios <= 1))),
+                unwritten=int(np.count_nonzero(still_poison)),
+                first_unwritten=part.start + int(np.argmax(still_poison)),
+                total=float(wide.sum()),
+                error_squares=float(error @ error),
+                squares=float(r[part] @ r[part]),
+                published=np.allclose(wide, r[part], rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL, equal_nan=True),
+            )
 
-    index = unwritten if unwritten >= 0 else worst_index
+    parts = in_parts(look, len(r))
+    worst = max(parts, key=lambda part: part.worst)
+    wrong = sum(part.wrong for part in parts)
+    unwritten = sum(part.unwritten for part in parts)
+    total = sum(part.total for part in parts)
+    squares = sum(part.squares for part in parts)
+    relative_l2 = math.sqrt(sum(part.error_squares for part in parts) / squares) if squares > 0 else math.nan
+    published = all(part.published for part in parts)
+
+    index = next((part.first_unwritten for part in parts if part.unwritten), worst.worst_index)
     got, expected = float(y[index]), float(r[index])
-    relative_l2 = math.sqrt(error_squares / squares) if squares > 0 else math.nan
     message = ""
-    if unwritten >= 0:
-        more = f" and {unwritten_count - 1} more" if unwritten_count > 1 else ""
+    if unwritten:
+        more = f" and {unwritten - 1} more" if unwritten > 1 else ""
         message = f"output not written at index {index}{more}: the poison is still there, expected {expected:.9g}"
-    elif wrong_count:
+    elif wrong:
         message = (
-            f"output[{index}] is {got:.9g}, expected {expected:.9g} (error {worst:.3g} x the tolerance; "
-            f"{wrong_count} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; sum {total:.9g})"
+            f"output[{index}] is {got:.9g}, expected {expected:.9g} (error {worst.worst:.3g} x the tolerance; "
+            f"{wrong} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; sum {total:.9g})"
         )
-    return Check(not message, message, index, got, expected, worst, relative_l2, total, published)
+    return Check(not message, message, index, got, expected, worst.worst, relative_l2, total, published)

@@ -71,6 +71,15 @@ class Finding:
     text: str
 
 
+@dataclass(frozen=True)
+class Observation:
+    """What a call left behind; `check` and `outputs` only if it returned and the device is well."""
+
+    findings: list[Finding]
+    check: Check | None = None
+    outputs: Arrays | None = None
+
+
 def is_copying_forced() -> bool:
     """JUDGE_NO_IPC=1 makes the gpu backend copy buffers as it does where CUDA IPC is refused."""
     return os.environ.get("JUDGE_NO_IPC") == "1"
@@ -201,13 +210,13 @@ class _Trial:
         self.remarks: list[str] = []
         self.live_bytes: list[int] = []
         self.load_failure: Finding | None = None
-        self.outputs: dict[str, bytes] = {}
         self.cases = cases
         self._workers: dict[str, WorkerHandle] = {}
         self._warm: set[str] = set()
+        self._first_bits: dict[str, bytes] = {}  # of the cases whose contents come twice
         self._crashes = 0
         self._crash_seconds = 0.0
-        self._previous: tuple[int, str, Arrays] | None = None
+        self._previous: tuple[int, Arrays] | None = None
         self._repeated = {c.contents for c in cases if c.contents != c.name and c.group != "timing"}
 
     def run(self, progress: Callable[[], None]) -> list[CaseResult]:
@@ -288,14 +297,15 @@ class _Trial:
             self.arena.prepare(case, inputs, bool(flip))
             started = time.monotonic()
             reply = worker.request(self._request(case, bool(flip)), self._seconds(kind))
-            found, check = self._look(case, kind, worker, reply, inputs, reference, bool(flip))
+            seen = self._look(case, kind, worker, reply, inputs, reference, bool(flip))
             self._warm.add(kind)
-            findings += found
-            if check is not None:
-                numbers = {k: v for k, v in vars(check).items() if k != "message"}
-                self._previous = (index, kind, {p.name: self.arena.read(p.name) for p in self._outputs})
-                self._compare_with_repeat(case, kind, check)
-            out_of_memory = any(f.verdict == rows.OUT_OF_MEMORY for f in found)
+            findings += seen.findings
+            if seen.check is not None:
+                numbers = {k: v for k, v in vars(seen.check).items() if k != "message"}
+                self._previous = (index, seen.outputs)
+                if seen.check.passed and case.contents in self._repeated:
+                    self._compare_with_repeat(f"{kind} {case.contents}", seen.outputs)
+            out_of_memory = any(f.verdict == rows.OUT_OF_MEMORY for f in seen.findings)
             if reply.outcome != "answered" or "device" in reply.body or out_of_memory:
                 self._drop_worker(kind)
                 self._crash_seconds += time.monotonic() - started
@@ -336,12 +346,11 @@ class _Trial:
         inputs: Arrays,
         reference: Arrays,
         flip: bool,
-    ) -> tuple[list[Finding], Check | None]:
-        """What a call left behind: findings, and the check of the output if the call returned."""
+    ) -> Observation:
         seen = worker.facts()
         build = self.builds[kind]
         findings = []
-        damage = self.arena.damage() if "device" not in reply.body else None
+        damage = self.arena.damage()
         if damage:
             findings.append(Finding(rows.OUT_OF_BOUNDS, str(damage)))
         if seen.violation_kind in (1, 2):
@@ -349,7 +358,8 @@ class _Trial:
             findings.insert(0, Finding(rows.OUT_OF_BOUNDS, violation_text(seen, self.problem, build, self.submission)))
         if reply.outcome != "answered":
             seconds = self._seconds(kind)
-            return [*findings, _ended(reply, worker, seconds, self.problem, "during the call", build)], None
+            findings.append(_ended(reply, worker, seconds, self.problem, "during the call", build))
+            return Observation(findings)
 
         body = reply.body
         if "raised" in body:
@@ -360,10 +370,10 @@ class _Trial:
                 "bounds": rows.OUT_OF_BOUNDS,
             }.get(raised, rows.RUNTIME_ERROR)
             findings.append(Finding(verdict, text))
-            return findings, None
+            return Observation(findings)
         if "device" in body:
             findings.append(Finding(rows.RUNTIME_ERROR, str(body["device"])))
-            return findings, None
+            return Observation(findings)
 
         if case.group != "special" and seen.undefined_count:
             self.flags.add(rows.UNDEFINED_BEHAVIOUR)
@@ -388,7 +398,7 @@ class _Trial:
                 self._remark(f"a CUDA call failed at {case.name}, yet the output is right: {launch}")
             else:
                 findings.append(Finding(rows.RUNTIME_ERROR, f"a CUDA call failed and the output is wrong: {launch}"))
-        return findings, check
+        return Observation(findings, check, outputs)
 
     def _remark(self, text: str) -> None:
         if text not in self.remarks and len(self.remarks) < 5:
@@ -407,18 +417,16 @@ class _Trial:
         )
         return [Finding(rows.INPUT_MODIFIED, text)]
 
-    def _compare_with_repeat(self, case: Case, kind: str, check: Check) -> None:
-        if case.contents not in self._repeated or not check.passed:
-            return
-        bits = b"".join(self.arena.read(p.name).tobytes() for p in self._outputs)
-        if self.outputs.setdefault(f"{kind} {case.contents}", bits) != bits:
+    def _compare_with_repeat(self, key: str, outputs: Arrays) -> None:
+        bits = b"".join(array.tobytes() for array in outputs.values())
+        if self._first_bits.setdefault(key, bits) != bits:
             self.flags.add(rows.NONDETERMINISTIC)
 
     def _look_for_late_writes(self, results: list[CaseResult]) -> None:
         """An output that changes after the judge has looked at it was still being written when solve returned."""
         if self._previous is None:
             return
-        index, _, before = self._previous
+        index, before = self._previous
         self._previous = None
         for name, values in before.items():
             changed = np.flatnonzero(self.arena.read(name).view(np.uint8) != values.view(np.uint8))

@@ -94,6 +94,15 @@ def _print_notes(row: Row, out: Console) -> None:
             out.print(Text(f"  {note}"), soft_wrap=True)  # a command must survive being copied
 
 
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become the words "nan", "inf" and "-inf"."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else str(value)
+
+
 def _printable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -109,6 +118,6 @@ def open_json(path: Path) -> Any:
 def write_json(file: Any, results: list[Row], machine: dict) -> None:
     document = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
     file.truncate(0)
-    json.dump(document, file, indent=1)
+    json.dump(_finite(document), file, indent=1, allow_nan=False)
     file.write("\n")
     file.close()

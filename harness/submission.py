@@ -44,7 +44,8 @@ def read_submissions(path: Path, problem_name: str | None, tree: Path | None = N
         raise UsageError(f"{shown} cannot be read: make it a readable file")
     names = (problem_name,) if problem_name else problems_named_in(path) or (DEFAULT_PROBLEM,)
     try:
-        return [Submission(path, find_problem(name), tree) for name in names]
+        # The tree's library was built with the signature of the first problem that the file names.
+        return [Submission(path, find_problem(name), tree if name == names[0] else None) for name in names]
     except UsageError as error:
         raise UsageError(f"{shown}: {error}") from None
 

@@ -216,6 +216,18 @@ def test_json_has_the_promised_keys(cli, torch_solve, tmp_path):
     assert "emulated" in done.stdout
 
 
+def test_json_is_strict_where_numbers_are_not_finite(cli, tmp_path):
+    result = tmp_path / "run.json"
+    cli("check", ROOT / "tests/submissions/zeros.py", "--backend", "cpu", "--case", "N=33/nan", "--json", result)
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    (row,) = json.loads(result.read_text(), parse_constant=refuse)["rows"]
+    assert row["verdict"] == "wrong-answer"
+    assert row["cases"][0]["numbers"]["expected"] == "nan"
+
+
 def test_the_same_seed_gives_the_same_cases_and_another_seed_others(cli, torch_solve, tmp_path):
     def names(seed):
         cli("check", torch_solve, "--backend", "cpu", "--seed", str(seed), "--json", tmp_path / f"{seed}.json")
