@@ -23,12 +23,9 @@ from harness.problems import Arrays, Case, Problem
 PAGE = mmap.PAGESIZE
 ALIGNMENT = 256  # bytes, as LeetGPU's buffers have it
 
-# Outputs hold one of these before a call. The first is a NaN. The second alternates in sign, so that neither a maximum
-# nor a minimum with what was there before goes unnoticed.
-POISONS = (
-    np.array([0x7FE1DEAD, 0x7FE1DEAD], dtype=np.uint32).view(np.uint8),
-    np.array([0x71717171, 0xF1717171], dtype=np.uint32).view(np.uint8),
-)
+# Outputs are full of one of these before a call. The first is two NaNs. The second alternates in sign, so that neither
+# a maximum nor a minimum with what was there before goes unnoticed.
+POISONS = (np.uint64(0x7FE1DEAD_7FE1DEAD), np.uint64(0xF1717171_71717171))
 
 HOST_GUARD = PAGE  # followed by pages that fault, see worker.py
 DEVICE_GUARD = 64 << 20
@@ -80,14 +77,10 @@ def _segments(problem: Problem, cases: list[Case], guard: int) -> tuple[list[Seg
     return segments, offset
 
 
-def _tile(pattern: np.ndarray, count: int) -> np.ndarray:
-    return np.resize(pattern, count) if count else pattern[:0]
-
-
 def poison(case: Case, count: int, dtype: str, flip: bool = False) -> np.ndarray:
     """What an output of `count` elements holds before the call of `case` (with `flip`: of its second call)."""
-    size = np.dtype(dtype).itemsize
-    return _tile(POISONS[case.poison ^ flip], _round_up(count * size, 8))[: count * size].view(dtype)
+    size = count * np.dtype(dtype).itemsize
+    return np.full(_round_up(size, 8) // 8, POISONS[case.poison ^ flip]).view(np.uint8)[:size].view(dtype)
 
 
 class _Ranges:

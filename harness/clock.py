@@ -76,8 +76,8 @@ def _poison_like(tensor: Any) -> Any:
     import torch
 
     size = tensor.numel() * tensor.element_size()
-    contents = torch.from_numpy(np.resize(POISONS[0], size)).view(tensor.dtype)
-    return contents.to(tensor.device)
+    contents = np.full(-(-size // 8), POISONS[0]).view(np.uint8)[:size]
+    return torch.from_numpy(contents).view(tensor.dtype).to(tensor.device)
 
 
 def _restore(inputs: list[tuple[Any, Any]], outputs: list[tuple[Any, Any]]) -> None:

@@ -92,13 +92,13 @@ def test_buffers_keep_their_place_in_every_case_and_a_shift_moves_them_by_256_by
 @pytest.mark.parametrize("chosen", [MIDDLE, SHIFTED], ids=["first poison", "second poison"])
 def test_outputs_are_poisoned_with_one_pattern_and_with_the_other_when_flipped(seen, chosen, flip):
     seen.prepare(chosen, flip)
-    expected = np.resize(POISONS[chosen.poison ^ flip].view(np.uint32), 1025)
+    expected = np.full(513, POISONS[chosen.poison ^ flip]).view(np.uint32)[:1025]
     assert np.array_equal(seen.elements("output", 0, 1025).view(np.uint32), expected)
     assert np.array_equal(seen.arena.read("output").view(np.uint32), expected)
 
 
 def test_the_poisons_differ_in_every_element_and_one_of_them_is_nan():
-    first, second = (pattern.view(np.float32) for pattern in POISONS)
+    first, second = (np.full(1, pattern).view(np.float32) for pattern in POISONS)
     assert np.isnan(first).all()
     assert np.isfinite(second).all() and second[0] == -second[1] > 1e30
 

@@ -209,7 +209,7 @@ def test_one_changed_bit_fails_and_its_element_is_named(r, data):
 
 @pytest.mark.parametrize("pattern", POISONS)
 def test_poison_left_standing_is_told_from_a_wrong_number(pattern):
-    left = np.resize(pattern, 16).view(np.float32)
+    left = np.full(8, pattern).view(np.float32)
     r = np.arange(4, dtype=np.float32)
     y = r.copy()
     y[2] = left[2]

@@ -137,6 +137,8 @@ void Worker::answer(Thread* first, uint32_t arrived) {
                 if ((arrived >> source & 1) != 0) {
                     thread.value = brought[source];
                 } else {
+                    thread.value =
+                        0;  // undefined in CUDA; what an H200 gives, for exited and for masked lanes
                     record_undefined(
                         "kernel '%s', block (%u, %u, %u): lane %u reads lane %u by %s (mask 0x%08x), which "
                         "takes no part",

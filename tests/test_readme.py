@@ -1,0 +1,52 @@
+"""The README says what is so: its figures stand in the committed measurement, its commands exist."""
+
+import json
+import re
+
+from conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def block_after(marker):
+    """The code block behind a line of the README."""
+    return re.search(re.escape(marker) + r".*?```\n(.*?)```", README, re.DOTALL)[1]
+
+
+def test_the_leaderboard_is_the_measurement():
+    document = json.loads((ROOT / "tests" / "measurements" / "h200.json").read_text())
+    table = block_after("<!-- table: tests/measurements/h200.json -->")
+    lines = {line.split()[0]: line for line in table.splitlines()[1:]}
+    assert set(lines) == {row["file"] for row in document["rows"]}
+    for row in document["rows"]:
+        (timing,) = row["timings"]
+        wanted = [
+            row["verdict"],
+            f"{timing['device_us']:,.2f}",
+            f"{timing['call_us']:,.1f}",
+            f"{timing['of_ceiling']:.1%}",
+        ]
+        assert all(word in lines[row["file"]].split() for word in wanted), lines[row["file"]]
+    machine = document["machine"]
+    assert machine["date"][:10] in README
+    assert machine["gpu"]["name"] in README
+    assert machine["gpu"]["driver"] in README
+    assert f"torch {machine['torch']}" in README
+    assert f"Triton {machine['triton']}" in README
+
+
+def test_every_command_line_names_verbs_and_flags_that_exist(cli):
+    known = cli("submit", "--help").stdout
+    commands = re.findall(r"python -m harness([^`\n]*)", README)
+    assert len(commands) > 5
+    for command in commands:
+        words = command.split("#")[0].split()
+        if words and not words[0].startswith("-"):
+            assert words[0] in ("submit", "check", "problems"), command
+        assert all(word in known for word in words if word.startswith("--")), command
+
+
+def test_every_link_leads_somewhere():
+    for page in (ROOT / "README.md", ROOT / "cuda/README.md", ROOT / "triton_solutions/README.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page}: {target}"
