@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from harness import gpu
-from harness.build import find_nvcc
+from harness.build import find_nvcc, nvcc_version
 from harness.errors import UsageError
 
 
@@ -59,6 +59,7 @@ def machine(backend: Backend) -> dict:
         "backend": backend.name,
         "reason": backend.reason,
         "gpu": asdict(backend.gpu) if backend.gpu else None,
+        "nvcc": nvcc_version() if backend.gpu else None,
         "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.platform(),

@@ -108,6 +108,16 @@ def find_nvcc() -> str | None:
     )
 
 
+def nvcc_version() -> str | None:
+    """ "V13.0.88", or None without an nvcc."""
+    nvcc = find_nvcc()
+    if nvcc is None:
+        return None
+    output = subprocess.run([nvcc, "--version"], capture_output=True, text=True, errors="replace").stdout
+    match = re.search(r"V[\d.]+", output)
+    return match[0] if match else None
+
+
 def _identity(program: str | None) -> str:
     """A program's path, size and time of change: a new compiler at an old path is another compiler."""
     if program is None or not os.path.exists(program):

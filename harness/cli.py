@@ -34,6 +34,23 @@ def _judging_flags(function: Callable) -> Callable:
 
 
 _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+_DB = click.option("--db", metavar="PATH", type=click.Path(path_type=Path), help="The board's file.")
+_HOT = click.option("--hot", is_flag=True, help="With the L2 as the call before left it (bench: beside a cold one).")
+
+
+def _sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    try:
+        sizes = tuple(int(word) for word in value.replace("_", "").split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of numbers such as 1024,500000") from None
+    if any(size < 1 or size >= 2**31 for size in sizes):
+        raise click.BadParameter("sizes lie between 1 and 2,147,483,647")
+    return sizes
+
+
+_SIZES = click.option("--sizes", metavar="N,N,...", callback=_sizes, help="Sizes to time, not the problem's own.")
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,21 +65,28 @@ def cli(context: click.Context, **flags: Any) -> None:
     """
     if context.invoked_subcommand is None:
         from harness.submission import bundled_submissions
+        from harness.timing import Plan
 
         submissions = bundled_submissions()
         if flags["problem"]:
             submissions = [s for s in submissions if s.problem.name == flags["problem"]]
             if not submissions:
                 raise UsageError(f"no bundled solve is for the problem {flags['problem']!r}")
-        _judge(submissions, with_timing=True, **flags)
+        _judge(submissions, plan=Plan(), **flags)
 
 
 @cli.command()
 @_FILES
+@_DB
 @_judging_flags
-def submit(files: tuple[Path, ...], **flags: Any) -> None:
-    """Judge files and time those that are accepted."""
-    _judge_files(files, with_timing=True, **flags)
+def submit(files: tuple[Path, ...], db: Path | None, **flags: Any) -> None:
+    """Judge files, time those that are accepted, and enter them on the board."""
+    from harness import board
+    from harness.timing import Plan
+
+    # One case is no verdict on a file: it does not go on the board.
+    path = None if flags["case"] else db or board.default_path()
+    _judge(_read(files, flags), plan=Plan(), db=path, **flags)
 
 
 @cli.command()
@@ -70,7 +94,58 @@ def submit(files: tuple[Path, ...], **flags: Any) -> None:
 @_judging_flags
 def check(files: tuple[Path, ...], **flags: Any) -> None:
     """Judge files without timing them."""
-    _judge_files(files, with_timing=False, **flags)
+    _judge(_read(files, flags), **flags)
+
+
+@cli.command()
+@_FILES
+@_SIZES
+@_HOT
+@click.option(
+    "--against", metavar="FILE|torch", default="torch", show_default=True, help="What times are multiples of."
+)
+@_judging_flags
+def bench(files: tuple[Path, ...], sizes: tuple[int, ...] | None, hot: bool, against: str, **flags: Any) -> None:
+    """Judge files, then time them together, in turns, at several sizes."""
+    from harness.timing import Plan
+
+    base = None if against == "torch" else _read((Path(against),), flags)[0]
+    _judge(_read(files, flags), plan=Plan(sizes, hot, base), **flags)
+
+
+@cli.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@_SIZES
+@_HOT
+@_judging_flags
+def compare(a: Path, b: Path, sizes: tuple[int, ...] | None, hot: bool, **flags: Any) -> None:
+    """Judge two files, then let them take turns: is A faster than B, slower, or is it a tie?"""
+    from harness.timing import Plan
+
+    pair = _read((a,), flags)[:1] + _read((b,), flags)[:1]
+    if pair[0].problem.name != pair[1].problem.name:
+        raise UsageError(f"{a} and {b} solve different problems: --problem NAME names one for both")
+    _judge(pair, plan=Plan(sizes, hot), duel=True, **flags)
+
+
+@cli.command()
+@_DB
+@click.option("--problem", metavar="NAME", help="Only this problem.")
+def board(db: Path | None, problem: str | None) -> None:
+    """Show the board: the best of every file, ranked among what is comparable."""
+    from harness import board, report
+
+    if problem:
+        from harness.problems import find_problem
+
+        find_problem(problem)
+    path = db or board.default_path()
+    if not path.exists():
+        raise UsageError(
+            f"there is no board at {path}: python -m harness submit FILE starts one (or name it with --db)"
+        )
+    board.print_board(board.open_board(path), problem, report.console())
 
 
 @cli.command()
@@ -89,17 +164,15 @@ def problems(name: str | None, seed: int) -> None:
         click.echo(f"{problem.name}: {problem.summary}\n    {c_declaration(problem.parameters)}")
 
 
-def _judge_files(files: tuple[Path, ...], *, with_timing: bool, **flags: Any) -> None:
+def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     from harness.submission import read_submissions
 
-    submissions = [s for path in files for s in read_submissions(path, flags["problem"])]
-    _judge(submissions, with_timing=with_timing, **flags)
+    return [submission for path in files for submission in read_submissions(path, flags["problem"])]
 
 
 def _judge(
     submissions: list[Any],
     *,
-    with_timing: bool,
     problem: str | None,
     backend: str,
     seed: int | None,
@@ -108,10 +181,15 @@ def _judge(
     case: str | None,
     large: bool,
     json_path: Path | None,
+    plan: Any = None,
+    duel: bool = False,
+    db: Path | None = None,
 ) -> None:
+    """Judges, times if there is a plan, shows, and ends the process with the exit status."""
     from harness import report, rows, timing
     from harness.backend import choose, machine
-    from harness.judge import Options, Session, internal_error, judge, select_cases
+    from harness.judge import Options, Session, judge, select_cases, unjudged
+    from harness.noise import Monitor
     from harness.progress import Progress
 
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
@@ -121,11 +199,17 @@ def _judge(
     for submission in submissions:
         select_cases(submission.problem, options)  # an unknown --case is said before anything is built
     json_file = report.open_json(json_path) if json_path else None
+    entries = None
+    if db:
+        from harness.board import open_board, record
+
+        entries = open_board(db)
     click.echo(f"backend {chosen.name} ({chosen.reason}), seed {options.seed}", err=True)
 
-    judged = []
-    missing_tool = ""
-    needs_torch = with_timing or chosen.name == "gpu" or any(s.language == "python" for s in submissions)
+    monitor = Monitor() if chosen.name == "gpu" and plan else None
+    judged, duels = [], []
+    missing_tool = no_duel = ""
+    needs_torch = plan is not None or chosen.name == "gpu" or any(s.language == "python" for s in submissions)
     with Session(chosen, options, needs_torch) as session, Progress() as progress:
         for submission in submissions:
             progress.start(str(submission.path))
@@ -136,20 +220,35 @@ def _judge(
                     raise
                 # A missing compiler stops the .cu files, not the others.
                 missing_tool = str(error)
-                row = internal_error(submission, session, error, rows.NOT_RUN)
+                row = unjudged(submission, session, error, rows.NOT_RUN)
             except Exception as error:  # the judge's own fault, in the one place that reports it
-                row = internal_error(submission, session, error, rows.INTERNAL_ERROR)
+                row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
             progress.finish(row)
             judged.append((row, submission))
         results = [row for row, _ in judged]
-        if with_timing:
-            results = timing.time_rows(judged, session, progress)
+        if duel and all(row.verdict == rows.ACCEPTED for row in results):
+            try:
+                duels = timing.duel(*submissions, session, monitor, progress, plan)
+            except timing.TimingError as error:
+                no_duel = str(error)
+        elif plan and not duel:
+            results = timing.time_rows(judged, session, monitor, progress, plan)
     description = machine(chosen)
+    if monitor:
+        description["clocks"] = monitor.summary()
     report.print_rows(results, description)
+    report.print_duels(duels)
+    for warning in monitor.warnings() if monitor else []:
+        click.echo(f"warning: {warning}", err=True)
     if json_file:
-        report.write_json(json_file, results, description)
+        report.write_json(json_file, results, description, duels)
+    if entries:
+        record(entries, results, description)
     if missing_tool:
         raise UsageError(missing_tool)
+    if no_duel:
+        click.echo(f"error: no duel: {no_duel}", err=True)
+        sys.exit(1)
     verdicts = {row.verdict for row in results if not row.label}
     if rows.INTERNAL_ERROR in verdicts:
         sys.exit(2)

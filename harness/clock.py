@@ -13,27 +13,29 @@ class CpuClock:
     """Host time of a call. It times an emulation and says nothing about a GPU."""
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
-        self._inputs = [(tensor, tensor.clone()) for tensor in inputs]
-        self._outputs = [(tensor, _poison_like(tensor)) for tensor in outputs]
+        self._contents = [(tensor, tensor.clone()) for tensor in inputs]
+        self._contents += [(tensor, _poison_like(tensor)) for tensor in outputs]
 
-    def measure(self, solve: Callable[[], None], samples: int, seconds: float) -> dict:
-        """{"calls": nanoseconds of each call}; at least one sample, then until `samples` or `seconds` are reached."""
-        calls: list[int] = []
-        deadline = time.monotonic() + seconds
-        while len(calls) < samples and (not calls or time.monotonic() < deadline):
-            _restore(self._inputs, self._outputs)
-            started = time.perf_counter_ns()
-            solve()
-            calls.append(time.perf_counter_ns() - started)
-        return {"calls": calls}
+    def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
+        """{"calls": nanoseconds of each call}; at least one sample, then until `samples` or `seconds` are reached.
+
+        `cold` has no meaning here: a CPU's caches are left as they are.
+        """
+        return {"calls": _repeat(lambda: self._call(solve), samples, seconds)}
+
+    def _call(self, solve: Callable[[], None]) -> int:
+        _restore(self._contents)
+        started = time.perf_counter_ns()
+        solve()
+        return time.perf_counter_ns() - started
 
 
 class GpuClock:
     """Device time of a call from CUPTI's activity records, and call time by the host's clock with a synchronise.
 
     Before each call, in this order: inputs refilled, outputs poisoned, persisting L2 lines reset, L2 flushed by writing
-    twice its size, the device idle. What the device did between then and the synchronise after the call belongs to the
-    call, on whatever stream and by whatever thread.
+    twice its size (unless hot), the device idle. What the device did between then and the synchronise after the call
+    belongs to the call, on whatever stream and by whatever thread.
     """
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
@@ -43,31 +45,53 @@ class GpuClock:
 
         self._cupti, self._gpu = cupti, gpu
         self._recorder = cupti.Recorder()
-        self._inputs = [(tensor, tensor.clone()) for tensor in inputs]
-        self._outputs = [(tensor, _poison_like(tensor)) for tensor in outputs]
+        self._contents = [(tensor, tensor.clone()) for tensor in inputs]
+        self._contents += [(tensor, _poison_like(tensor)) for tensor in outputs]
         self._flush = torch.empty(2 * gpu.describe().l2_bytes, dtype=torch.uint8, device="cuda")
 
-    def measure(self, solve: Callable[[], None], samples: int, seconds: float) -> dict:
-        """{"calls": ..., "device": ...}: nanoseconds of each call; device time 0 where a call caused no activity."""
-        calls: list[int] = []
-        windows: list[tuple[int, int]] = []
-        deadline = time.monotonic() + seconds
-        while len(calls) < samples and (not calls or time.monotonic() < deadline):
-            _restore(self._inputs, self._outputs)
-            self._gpu.reset_persisting_l2()
-            self._flush.fill_(len(calls) % 251)
-            self._gpu.synchronize()
-            opened = self._recorder.now()
-            started = time.perf_counter_ns()
-            solve()
-            self._gpu.synchronize()
-            calls.append(time.perf_counter_ns() - started)
-            windows.append((opened, self._recorder.now()))
+    def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
+        """{"device": ..., "calls": ...}: nanoseconds of up to `samples` calls each, in up to `seconds` each.
+
+        Two series, since recording makes a launch, and so the call time, longer. Device time is 0 where a call caused
+        no activity.
+        """
+        self._recorder.resume()
+        windows = _repeat(lambda: self._window(solve, cold), samples, seconds)
         spans = self._recorder.take()
+        self._recorder.pause()
         device = []
         for opened, closed in windows:
             device.append(self._cupti.union([span for span in spans if opened <= span[0] <= closed]))
-        return {"calls": calls, "device": device}
+        return {"device": device, "calls": _repeat(lambda: self._call(solve, cold), samples, seconds)}
+
+    def _prepare(self, cold: bool) -> None:
+        _restore(self._contents)
+        self._gpu.reset_persisting_l2()
+        if cold:
+            self._flush.fill_(1)
+        self._gpu.synchronize()
+
+    def _window(self, solve: Callable[[], None], cold: bool) -> tuple[int, int]:
+        self._prepare(cold)
+        opened = self._recorder.now()
+        solve()
+        self._gpu.synchronize()
+        return opened, self._recorder.now()
+
+    def _call(self, solve: Callable[[], None], cold: bool) -> int:
+        self._prepare(cold)
+        started = time.perf_counter_ns()
+        solve()
+        self._gpu.synchronize()
+        return time.perf_counter_ns() - started
+
+
+def _repeat(sample: Callable[[], Any], samples: int, seconds: float) -> list[Any]:
+    results = []
+    deadline = time.monotonic() + seconds
+    while len(results) < samples and (not results or time.monotonic() < deadline):
+        results.append(sample())
+    return results
 
 
 def _poison_like(tensor: Any) -> Any:
@@ -80,6 +104,6 @@ def _poison_like(tensor: Any) -> Any:
     return torch.from_numpy(contents).view(tensor.dtype).to(tensor.device)
 
 
-def _restore(inputs: list[tuple[Any, Any]], outputs: list[tuple[Any, Any]]) -> None:
-    for tensor, contents in [*inputs, *outputs]:
-        tensor.copy_(contents)
+def _restore(contents: list[tuple[Any, Any]]) -> None:
+    for tensor, before in contents:
+        tensor.copy_(before)

@@ -13,6 +13,7 @@ import struct
 import sysconfig
 
 MEMCPY, MEMSET, CONCURRENT_KERNEL = 1, 2, 10  # CUpti_ActivityKind
+KINDS = (CONCURRENT_KERNEL, MEMCPY, MEMSET)
 FORCED_FLUSH = 1  # CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 BUFFER_BYTES = 1 << 20
 MAX_LIMIT_REACHED = 12  # CUPTI_ERROR_MAX_LIMIT_REACHED: no further record in the buffer
@@ -51,8 +52,17 @@ class Recorder:
         self._requested = _REQUESTED(self._give_buffer)
         self._completed = _COMPLETED(self._take_buffer)
         self._call("cuptiActivityRegisterCallbacks", self._requested, self._completed)
-        for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
+        self.resume()
+
+    def resume(self) -> None:
+        """Records from now on."""
+        for kind in KINDS:
             self._call("cuptiActivityEnable", kind)
+
+    def pause(self) -> None:
+        """Records nothing until `resume`: recording makes launches slower, though not the kernels."""
+        for kind in KINDS:
+            self._call("cuptiActivityDisable", kind)
 
     def _call(self, name: str, *arguments: object) -> None:
         status = getattr(self._cupti, name)(*arguments)
@@ -75,7 +85,7 @@ class Recorder:
             == 0
         ):
             kind, start, end = struct.unpack("I12xQQ", ctypes.string_at(record.value, 32))
-            if kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
+            if kind in KINDS:
                 self._spans.append((start, end))
         del self._buffers[buffer]
 

@@ -102,6 +102,14 @@ def describe() -> Gpu:
     )
 
 
+def pci_bus_id() -> str:
+    """The PCI bus id of GPU 0 among the visible ones, by which NVML knows it."""
+    _call("cuInit", 0)
+    text = ctypes.create_string_buffer(32)
+    _call("cuDeviceGetPCIBusId", text, len(text), 0)
+    return text.value.decode()
+
+
 def _driver_version() -> str:
     """ "580.159.04 (CUDA 13.0)": the kernel module's version where it can be read, and the driver API's."""
     version = ctypes.c_int()

@@ -460,6 +460,7 @@ def judge(submission: Submission, session: Session, progress: Callable[[int], Ca
         seed=options.seed,
         cases=[],
         source_hash=submission.source_hash,
+        problem_version=submission.problem.version,
     )
     try:
         builds = session.build(submission)
@@ -606,7 +607,7 @@ def _source_line(where: str, build: Build | None) -> str:
     return ""
 
 
-def internal_error(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:
+def unjudged(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:
     """The row where the judge itself could not go on; a traceback goes to stderr if it was the judge's fault."""
     text = str(error)
     if verdict == rows.INTERNAL_ERROR:

@@ -52,7 +52,8 @@ class Problem:
     version: int
     parameters: tuple[Parameter, ...]
     cases: Callable[[int], list[Case]]
-    timing_cases: tuple[Case, ...]
+    timing_sizes: tuple[int, ...]  # of the leaderboard
+    timing_case: Callable[[int], Case]
     lengths: Callable[[Sizes], dict[str, int]]  # elements of each buffer
     fill: Callable[[Case, np.random.Generator], Arrays]
     reference: Callable[[Arrays, Sizes], Arrays]
@@ -61,6 +62,10 @@ class Problem:
     reference_solve: Path  # the contestant of the reference row, and
     reference_label: str  # what that row is called
     copy_solve: Path  # moves ideal_bytes and does nothing else: the ceiling
+
+    def timing_cases(self, sizes: tuple[int, ...] | None) -> list[Case]:
+        """The cases to time: those of `sizes`, or of the leaderboard."""
+        return [self.timing_case(size) for size in sizes or self.timing_sizes]
 
     @property
     def buffers(self) -> tuple[Parameter, ...]:
@@ -253,7 +258,8 @@ PROBLEMS: dict[str, Problem] = {
             version=1,
             parameters=PARAMETERS["softmax"],
             cases=_softmax_cases,
-            timing_cases=(_timing_case(500_000),),
+            timing_sizes=(500_000,),
+            timing_case=_timing_case,
             lengths=_vector_lengths,
             fill=_fill_vector,
             reference=_softmax_reference,
@@ -269,7 +275,8 @@ PROBLEMS: dict[str, Problem] = {
             version=1,
             parameters=PARAMETERS["subtract_one"],
             cases=_subtract_one_cases,
-            timing_cases=(_timing_case(1_000_000),),
+            timing_sizes=(1_000_000,),
+            timing_case=_timing_case,
             lengths=_vector_lengths,
             fill=_fill_vector,
             reference=_subtract_one_reference,

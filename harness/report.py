@@ -14,7 +14,7 @@ from rich.text import Text
 
 from harness import rows
 from harness.errors import UsageError
-from harness.rows import Row
+from harness.rows import Duel, Row
 
 SCHEMA = 1
 
@@ -35,29 +35,55 @@ def print_rows(results: list[Row], machine: dict) -> None:
         table.add_column(name, overflow="fold", no_wrap=name != "file")
     table.add_column("cases", justify="right", no_wrap=True)
     if timed:
-        headings = ["N", "emulated call ms"] if emulated else ["N", "device us", "call us", "GB/s", "of copy"]
+        hot = any(t.hot_us is not None for row in results for t in row.timings)
+        headings = ["N", "device us", *(["hot us"] if hot else []), "call us", "GB/s", "of copy"]
+        headings = ["N", "emulated call ms"] if emulated else headings
         for heading in [*headings, "x reference"]:
             table.add_column(heading, justify="right", no_wrap=True)
     for row in results:
         counted = [c for c in row.cases if c.verdict != rows.NOT_RUN]
         passed = sum(c.verdict == rows.ACCEPTED for c in row.cases)
         cells: list[Any] = [
-            _printable(row.file),
+            Text(_printable(row.file)),  # a Text: square brackets in a name are no markup
             row.problem,
             Text(row.verdict, style=STYLES.get(row.verdict, "bold red")),
             f"{passed}/{len(row.cases)}" if counted else "",
         ]
         if timed:
-            cells += _timing_cells(row, emulated)
+            cells += _timing_cells(row, emulated, hot) or [""] * (len(headings) + 1)
         table.add_row(*cells)
     out.print(table)
+    _print_ceilings(results, out)
     for row in results:
         _print_notes(row, out)
 
 
-def _timing_cells(row: Row, emulated: bool) -> list[str]:
-    if not row.timings:
-        return [""] * (3 if emulated else 6)
+def _print_ceilings(results: list[Row], out: Console) -> None:
+    """The copy kernel and the empty kernel of each timed size: the same for every row of a problem."""
+    seen = set()
+    for row in results:
+        for t in row.timings:
+            size = " x ".join(f"{value:,}" for value in t.sizes.values())
+            if t.copy_us is not None and t.empty_us is not None and (row.problem, size) not in seen:
+                seen.add((row.problem, size))
+                out.print(f"{row.problem}, {size}: copy kernel {t.copy_us:.2f} us, empty kernel {t.empty_us:.2f} us")
+
+
+def print_duels(duels: list[Duel]) -> None:
+    out = console()
+    for duel in duels:
+        size = " x ".join(f"{value:,}" for value in duel.sizes.values())
+        ratio = f"{_three_digits(duel.ratio)}x its time (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
+        words = {
+            "faster": f"{duel.a} is faster than {duel.b}",
+            "slower": f"{duel.a} is slower than {duel.b}",
+            "tie": f"tie between {duel.a} and {duel.b}",
+            None: f"emulated, which ranks nothing: {duel.a} against {duel.b}",
+        }[duel.verdict]
+        out.print(Text(f"{words} at {size}: {duel.a_us:,.2f} us against {duel.b_us:,.2f} us, {ratio}"), soft_wrap=True)
+
+
+def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
     lines = []
     for t in row.timings:
         size = " ".join(f"{value:,}" for value in t.sizes.values())
@@ -67,7 +93,8 @@ def _timing_cells(row: Row, emulated: bool) -> list[str]:
         else:
             share = "" if t.of_ceiling is None else f"{t.of_ceiling:.1%}"
             rate = "" if t.gbps is None else f"{t.gbps:,.0f}"
-            lines.append([size, f"{t.device_us:,.2f}", f"{t.call_us:,.1f}", rate, share, over])
+            warm = [] if not hot else ["" if t.hot_us is None else f"{t.hot_us:,.2f}"]
+            lines.append([size, f"{t.device_us:,.2f}", *warm, f"{t.call_us:,.1f}", rate, share, over])
     return ["\n".join(column) for column in zip(*lines, strict=True)]
 
 
@@ -115,8 +142,10 @@ def open_json(path: Path) -> Any:
         raise UsageError(f"--json {path} cannot be written: {error.strerror}") from None
 
 
-def write_json(file: Any, results: list[Row], machine: dict) -> None:
+def write_json(file: Any, results: list[Row], machine: dict, duels: list[Duel]) -> None:
     document = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
+    if duels:
+        document["duels"] = [duel.to_json() for duel in duels]
     file.truncate(0)
     json.dump(_finite(document), file, indent=1, allow_nan=False)
     file.write("\n")

@@ -58,7 +58,9 @@ class Timing:
 
     `device_us` is None where there is no device time (the CPU backend). `low_us` and `high_us` bound the median of
     what `method` names with 99 % confidence. `of_ceiling` is the share of the copy kernel's rate that gbps reaches,
-    `over_reference` the time as a multiple of the reference row's. `samples` are in microseconds.
+    `over_reference` the time as a multiple of the reference row's, `hot_us` the device time with the L2 as the call
+    before left it. `copy_us` and `empty_us` are the copy kernel and an empty kernel in the same run. `samples` are in
+    microseconds.
     """
 
     sizes: dict
@@ -71,10 +73,42 @@ class Timing:
     over_reference: float | None
     samples: list[float]
     method: str
+    hot_us: float | None = None
+    copy_us: float | None = None
+    empty_us: float | None = None
+    throttled_samples: int = 0
 
     def to_json(self) -> dict:
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "sizes"}
-        return {**self.sizes, **fields}
+        return _flat(self)
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two contestants in paired rounds at one size: `ratio` is a's time over b's, with its 99 % interval.
+
+    `verdict` says what a is: faster, slower, or a tie; None on the CPU backend, which ranks nothing.
+    """
+
+    a: str
+    b: str
+    problem: str
+    sizes: dict
+    verdict: str | None
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+    a_us: float
+    b_us: float
+    method: str
+
+    def to_json(self) -> dict:
+        return _flat(self)
+
+
+def _flat(record: Timing | Duel) -> dict:
+    """The fields, with the sizes (N, or others) among them."""
+    return {**record.sizes, **{name: value for name, value in vars(record).items() if name != "sizes"}}
 
 
 @dataclass(frozen=True)
@@ -93,6 +127,7 @@ class Row:
     timings: list[Timing] = field(default_factory=list)
     label: str = ""
     source_hash: str = ""
+    problem_version: int = 1
 
     def to_json(self) -> dict:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -62,9 +62,9 @@ def bundled_submissions() -> list[Submission]:
     """Every solve that lies in cuda/ and triton_solutions/ of the source tree."""
     root = source_tree()
     paths = sorted(root.glob("cuda/*.cu")) + sorted(root.glob("triton_solutions/*.py"))
-    return [s for path in paths for s in read_submissions(_as_typed(path), None, root)]
+    return [s for path in paths for s in read_submissions(as_typed(path), None, root)]
 
 
-def _as_typed(path: Path) -> Path:
+def as_typed(path: Path) -> Path:
     """Relative to the working directory where it lies below it: what a user would type."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,37 +1,47 @@
-"""How long it took: asks a worker for samples until the median is known, compares with reference and copy."""
+"""How long it took: contestants take turns in rounds until each median is known; ceilings, ratios and duels follow."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from harness import rows
-from harness.arena import poison
+from harness.arena import DeviceArena, HostArena, poison
 from harness.build import Build
 from harness.judge import Session, judge, placement
-from harness.problems import Case, Problem
+from harness.noise import Monitor
+from harness.problems import Arrays, Case, Problem
 from harness.progress import Progress
-from harness.rows import Row, Timing
-from harness.submission import Submission
+from harness.rows import Duel, Row, Timing
+from harness.submission import Submission, as_typed
+from harness.supervisor import WorkerHandle
 
 # On a GPU: stop when the 99 % interval of the median is narrower than 0.5 %, or than a tick of the GPU's clock.
 RELATIVE_WIDTH = 0.005
-TICK_NS = 32
-MIN_SAMPLES, MIN_SECONDS, MAX_SECONDS = 30, 0.5, 15.0
+TICK_US = 0.032
+MIN_SAMPLES, MIN_SECONDS = 30, 0.5
+MAX_SAMPLES, MAX_SECONDS = 5000, 15.0
+LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
+MIN_DUEL_ROUNDS, MAX_DUEL_ROUNDS = 30, 400
 WARM_UP_SECONDS = 0.2
-MAX_SAMPLES = 5000
-PREPARE_SECONDS = 60.0  # the first request compiles, and sets the profiler up
+BATCH_SECONDS = 0.15  # a turn ends after so long, or after about a dozen samples
+PREPARE_SECONDS = 60.0  # the first request compiles
 
 # On the CPU backend a time says little: a few calls.
 CPU_SAMPLES, CPU_SECONDS = 3, 2.0
 
-GPU_METHOD = "device time: union of CUPTI activity records, cold L2, median; call time: host clock with synchronise"
+# Two times count as different only if the interval of their ratio lies outside 1 +- this.
+DEAD_ZONE = 0.005
+
+GPU_METHOD = "device time: union of CUPTI activity records, {cache} L2, paired rounds, median; call time: host clock"
 CPU_METHOD = "emulated: host clock of a call on the CPU backend, median; says nothing about a GPU"
+
+_EMPTY_SOLVE = Path(__file__).with_name("reference") / "empty.py"
 
 
 class TimingError(Exception):
@@ -39,11 +49,31 @@ class TimingError(Exception):
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Microseconds; `device` is empty on the CPU backend."""
+class Contestant:
+    """What takes part in a race. Of the copy and the empty kernel no answer is expected: `checked` is False."""
 
-    call: np.ndarray
+    label: str
+    path: Path
+    build: Build | None = None
+    checked: bool = True
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A contestant's samples in microseconds, in order; `device` is empty on the CPU backend.
+
+    `rounds` are the medians of its turns, comparable with those of the others in the same race; `throttled` counts the
+    samples of turns after which the GPU said that it was throttled; `wall_us` is the time of a turn by the judge's own
+    clock, per sample. With a `failure` there are no samples.
+    """
+
+    label: str
     device: np.ndarray
+    call: np.ndarray
+    rounds: np.ndarray
+    wall_us: float = 0.0
+    throttled: int = 0
+    failure: str = ""
 
     @property
     def main(self) -> np.ndarray:
@@ -53,172 +83,358 @@ class Samples:
 
 def median_interval(samples: np.ndarray, resamples: int = 1000) -> tuple[float, float]:
     """The 99 % bootstrap interval of the median (percentile method; Efron and Tibshirani, 1993, chapter 13)."""
+    return _bootstrap(samples, np.median, resamples)
+
+
+def _bootstrap(samples: np.ndarray, statistic: object, resamples: int = 1000) -> tuple[float, float]:
     if len(samples) < 2:
         return float(samples[0]), float(samples[0])
     generator = np.random.default_rng(0)
     choice = generator.integers(len(samples), size=(resamples, len(samples)))
-    medians = np.median(samples[choice], axis=1)
-    low, high = np.percentile(medians, [0.5, 99.5])
+    low, high = np.percentile(statistic(samples[choice], axis=1), [0.5, 99.5])
     return float(low), float(high)
 
 
-def measure(session: Session, path: Path, problem: Problem, case: Case, build: Build | None) -> Samples:
-    """Times one solve at one size in a worker of its own. Raises TimingError."""
-    inputs = problem.inputs(case, session.options.seed)
-    reference = problem.reference(inputs, case.sizes)
-    with session.arena(problem, [case]) as arena, session.worker(path, problem, build, arena) as worker:
-        arena.prepare(case, inputs, False)
-        reply = worker.wait_loaded(PREPARE_SECONDS)
-        if not reply.body.get("loaded"):
-            raise TimingError(f"the file could not be loaded again: {reply.outcome}")
-
-        def ask(samples: int, seconds: float) -> tuple[list[int], list[int]]:
-            request = {
-                "op": "time",
-                **placement(problem, case),
-                "schedule": 0,
-                "poison_byte": 0xFF,
-                "samples": samples,
-                "seconds": seconds,
-            }
-            reply = worker.request(request, PREPARE_SECONDS + seconds)
-            body = reply.body
-            if reply.outcome != "answered" or "raised" in body:
-                raise TimingError(f"a timed call failed: {body.get('raised', reply.outcome)}")
-            # The outputs of the last sample are looked at; which sample is the last the worker cannot know.
-            if path != problem.copy_solve:
-                for parameter in problem.buffers:
-                    if parameter.role == "in" and not _same_bits(arena.read(parameter.name), inputs[parameter.name]):
-                        raise TimingError(f"a timed call changed {parameter.name}")
-                outputs = {p.name: arena.read(p.name) for p in problem.buffers if p.role != "in"}
-                poisons = {name: poison(case, len(array), str(array.dtype)) for name, array in outputs.items()}
-                check = problem.check(inputs, outputs, reference, poisons)
-                if not check.passed:
-                    raise TimingError(f"a timed call gave a wrong answer: {check.message}")
-            calls, device = body.get("calls", []), body.get("device", [])
-            if not calls or (session.backend.name == "gpu" and len(device) != len(calls)):
-                raise TimingError("the worker sent no times")
-            return calls, device
-
-        if session.backend.name == "cpu":
-            calls, device = ask(CPU_SAMPLES, CPU_SECONDS)
-        else:
-            calls, device = _sample_until_known(ask)
-        return Samples(np.array(calls) / 1e3, np.array(device) / 1e3)
+def is_known(device: np.ndarray) -> bool:
+    """Whether the median of these device times (us) is known well enough to stop."""
+    if len(device) < MIN_SAMPLES:
+        return False
+    low, high = median_interval(device)
+    return high - low <= max(RELATIVE_WIDTH * float(np.median(device)), TICK_US) + 1e-9  # a tick is not exact in binary
 
 
-def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    return np.array_equal(a.view(np.uint8), b.view(np.uint8))
+# ---- the race ---------------------------------------------------------------------------------------------------
 
 
-def _sample_until_known(ask: Callable[[int, float], tuple[list[int], list[int]]]) -> tuple[list[int], list[int]]:
-    ask(1, 0.0)  # compiles
-    ask(1000, WARM_UP_SECONDS)
-    calls: list[int] = []
-    device: list[int] = []
-    started = time.monotonic()
-    while True:
-        more_calls, more_device = ask(random.SystemRandom().randrange(20, 60), MAX_SECONDS)
-        calls += more_calls
-        device += more_device
-        elapsed = time.monotonic() - started
-        if elapsed > MAX_SECONDS or len(calls) >= MAX_SAMPLES:
-            return calls, device
-        if len(calls) >= MIN_SAMPLES and elapsed > MIN_SECONDS:
-            low, high = median_interval(np.array(device))
-            if high - low <= max(RELATIVE_WIDTH * float(np.median(device)), TICK_NS):
-                return calls, device
+@dataclass
+class _Lane:
+    """A contestant during a race: its worker and what it has measured."""
+
+    contestant: Contestant
+    worker: WorkerHandle
+    device: list[int] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+    throttled: int = 0
+    seconds: float = 0.0
+    failure: str = ""
+    known: bool = False
+
+    def measurement(self) -> Measurement:
+        if self.failure:
+            nothing = np.array([])
+            return Measurement(self.contestant.label, nothing, nothing, nothing, failure=self.failure)
+        device, calls = _us(self.device), _us(self.calls)
+        wall = self.seconds * 1e6 / (len(device) + len(calls))
+        return Measurement(self.contestant.label, device, calls, np.array(self.rounds), wall, self.throttled)
 
 
-def time_rows(judged: list[tuple[Row, Submission]], session: Session, progress: Progress) -> list[Row]:
-    """The rows with timings: before the first accepted row of each problem stands its reference row.
+class Race:
+    """Times contestants at one size, in turns over the same buffers: A B C, C B A, A B C, ... so that drift cancels.
 
-    Only accepted rows are timed. The reference is a contestant like any other: judged, then timed.
+    With `duel` all go on until the last is known, for at least MIN_DUEL_ROUNDS rounds; else each stops when it is.
     """
+
+    def __init__(
+        self, session: Session, problem: Problem, case: Case, monitor: Monitor | None, hot: bool = False
+    ) -> None:
+        self._session = session
+        self._problem = problem
+        self._case = case
+        self._monitor = monitor
+        self._hot = hot
+        self._inputs = problem.inputs(case, session.options.seed)
+        self._reference = problem.reference(self._inputs, case.sizes)
+
+    def run(self, contestants: list[Contestant], duel: bool = False) -> list[Measurement]:
+        """One Measurement for each contestant, in their order."""
+        with ExitStack() as stack:
+            arena = stack.enter_context(self._session.arena(self._problem, [self._case]))
+            arena.prepare(self._case, self._inputs, False)
+            lanes = []
+            for contestant in contestants:
+                worker = self._session.worker(contestant.path, self._problem, contestant.build, arena)
+                lanes.append(_Lane(contestant, stack.enter_context(worker)))
+            for lane in lanes:
+                if not lane.worker.wait_loaded(PREPARE_SECONDS).body.get("loaded"):
+                    lane.failure = "the file could not be loaded again"
+            if self._session.backend.name == "cpu":
+                self._turn_all(lanes, arena, CPU_SAMPLES, CPU_SECONDS)
+            else:
+                self._rounds(lanes, arena, duel)
+            return [lane.measurement() for lane in lanes]
+
+    def _rounds(self, lanes: list[_Lane], arena: HostArena | DeviceArena, duel: bool) -> None:
+        for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
+            self._turn_all(lanes, arena, samples, seconds)
+        for lane in lanes:
+            lane.device, lane.calls, lane.rounds, lane.throttled, lane.seconds = [], [], [], 0, 0.0
+        completed = 0
+        while True:
+            running = [lane for lane in lanes if not lane.failure and (duel or not lane.known)]
+            enough = completed >= MIN_DUEL_ROUNDS or not duel
+            if not running or (enough and all(lane.known for lane in running)) or completed >= MAX_DUEL_ROUNDS:
+                return
+            order = running if completed % 2 == 0 else running[::-1]
+            # Which sample of a turn is its last, and so is checked, the worker cannot know.
+            self._turn_all(order, arena, random.SystemRandom().randrange(8, 17), BATCH_SECONDS)
+            completed += 1
+            if completed % LOOK_EVERY == 0:
+                for lane in running:
+                    spent = lane.seconds > MAX_SECONDS or len(lane.device) >= MAX_SAMPLES
+                    lane.known = spent or (lane.seconds > MIN_SECONDS and is_known(_us(lane.device)))
+
+    def _turn_all(self, lanes: list[_Lane], arena: HostArena | DeviceArena, samples: int, seconds: float) -> None:
+        for lane in lanes:
+            if not lane.failure:
+                try:
+                    self._turn(lane, arena, samples, seconds)
+                except TimingError as error:
+                    lane.failure = str(error)
+
+    def _turn(self, lane: _Lane, arena: HostArena | DeviceArena, samples: int, seconds: float) -> None:
+        request = {
+            "op": "time",
+            **placement(self._problem, self._case),
+            "schedule": 0,
+            "poison_byte": 0xFF,
+            "samples": samples,
+            "seconds": seconds,
+            "cold": not self._hot,
+        }
+        started = time.monotonic()
+        reply = lane.worker.request(request, PREPARE_SECONDS + 2 * seconds)
+        lane.seconds += time.monotonic() - started
+        reading = self._monitor.read() if self._monitor else None
+        body = reply.body
+        if reply.outcome != "answered" or "raised" in body:
+            raise TimingError(f"a timed call failed: {body.get('raised', reply.outcome)}")
+        if lane.contestant.checked:
+            self._check(arena)
+        calls, device = body.get("calls"), body.get("device", [])
+        on_gpu = self._session.backend.name == "gpu"
+        if not _are_times(calls, samples) or (on_gpu and not _are_times(device, samples)):
+            raise TimingError("the worker sent no times, or a call without any device activity")
+        lane.calls += calls
+        lane.device += device
+        lane.rounds.append(float(np.median(_us(device or calls))))
+        if reading and reading.throttled:
+            lane.throttled += len(device)
+
+    def _check(self, arena: HostArena | DeviceArena) -> None:
+        """Looks at what the last call of a turn left, as after any judged call."""
+        outputs: Arrays = {}
+        for parameter in self._problem.buffers:
+            after = arena.read(parameter.name)
+            if parameter.role != "in":
+                outputs[parameter.name] = after
+            elif not np.array_equal(after.view(np.uint8), self._inputs[parameter.name].view(np.uint8)):
+                raise TimingError(f"a timed call changed {parameter.name}")
+        damage = arena.damage()
+        if damage:
+            raise TimingError(f"a timed call {damage}")
+        poisons = {name: poison(self._case, len(array), str(array.dtype)) for name, array in outputs.items()}
+        check = self._problem.check(self._inputs, outputs, self._reference, poisons)
+        if not check.passed:
+            raise TimingError(f"a timed call gave a wrong answer: {check.message}")
+
+
+def _us(nanoseconds: list[int]) -> np.ndarray:
+    return np.array(nanoseconds) / 1e3
+
+
+def _are_times(values: object, asked: int) -> bool:
+    """Whether these can be the nanoseconds of up to `asked` samples; they come from the submission's process."""
+    return isinstance(values, list) and 0 < len(values) <= asked and all(type(v) is int and v > 0 for v in values)
+
+
+# ---- rows and duels ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to time: sizes (None: the problem's own), also with a hot L2, against which file (None: the reference)."""
+
+    sizes: tuple[int, ...] | None = None
+    hot: bool = False
+    against: Submission | None = None
+
+
+def time_rows(
+    judged: list[tuple[Row, Submission]], session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
+) -> list[Row]:
+    """The rows with timings; before the first accepted row of each problem stands its reference row.
+
+    Only accepted rows are timed. The reference is a contestant like any other: judged, then timed in the same rounds.
+    """
+    timed: dict[int, Row] = {}
+    references: dict[str, Row] = {}
+    for name in dict.fromkeys(s.problem.name for row, s in judged if row.verdict == rows.ACCEPTED):
+        entrants = [
+            (i, row, s) for i, (row, s) in enumerate(judged) if (s.problem.name, row.verdict) == (name, rows.ACCEPTED)
+        ]
+        problem = entrants[0][2].problem
+        reference_row, others = _time_problem(
+            problem, [(r, s) for _, r, s in entrants], session, monitor, progress, plan
+        )
+        references[name] = reference_row
+        timed.update({i: row for (i, _, _), row in zip(entrants, others, strict=True)})
     result: list[Row] = []
-    baselines: dict[str, tuple[list[Timing], list[float | None]]] = {}
-    for row, submission in judged:
-        problem = submission.problem
-        if row.verdict != rows.ACCEPTED:
-            result.append(row)
-            continue
-        if problem.name not in baselines:
-            reference_row, ceilings = _time_reference(problem, session, progress)
-            baselines[problem.name] = (reference_row.timings, ceilings)
-            result.append(reference_row)
-        progress.start(f"timing {row.file}")
-        result.append(_time_row(row, submission, session, *baselines[problem.name]))
+    for i, (row, submission) in enumerate(judged):
+        if i in timed and submission.problem.name in references:
+            result.append(references.pop(submission.problem.name))
+        result.append(timed.get(i, row))
     return result
 
 
-def _time_reference(problem: Problem, session: Session, progress: Progress) -> tuple[Row, list[float | None]]:
-    """The timed reference row of a problem, and the copy kernel's time at each timed size (None on the CPU)."""
-    progress.start(problem.reference_label)
-    reference = Submission(problem.reference_solve, problem)
-    row = judge(reference, session, progress.cases)
-    timings: list[Timing] = []
-    ceilings: list[float | None] = []
-    for case in problem.timing_cases:
-        progress.start(f"timing {problem.reference_label}")
-        ceiling = None
+def _time_problem(
+    problem: Problem,
+    entrants: list[tuple[Row, Submission]],
+    session: Session,
+    monitor: Monitor | None,
+    progress: Progress,
+    plan: Plan,
+) -> tuple[Row, list[Row]]:
+    """The reference row and the rows of one problem, all timed together at every size."""
+    reference = plan.against or Submission(as_typed(problem.reference_solve), problem)
+    label = "" if plan.against else problem.reference_label
+    progress.start(label or str(reference.path))
+    reference_row = judge(reference, session, progress.cases)
+    if label:
+        reference_row = replace(reference_row, file=label)
+    reference_row = replace(reference_row, label=reference_row.file)
+    if reference_row.verdict != rows.ACCEPTED:
+        warning = f"the reference is not accepted, so nothing is timed: {reference_row.message}"
+        return reference_row, [replace(row, warnings=[*row.warnings, warning]) for row, _ in entrants]
+
+    results = [reference_row, *(row for row, _ in entrants)]
+    contestants = [contestant(reference, session, reference_row.file)]
+    contestants += [contestant(submission, session, row.file) for row, submission in entrants]
+    for case in problem.timing_cases(plan.sizes):
+        progress.start(f"timing {problem.name} at {' x '.join(map(str, case.sizes.values()))}")
+        ceilings = []
         if session.backend.name == "gpu":
-            ceiling = float(np.median(measure(session, problem.copy_solve, problem, case, None).main))
-        samples = measure(session, problem.reference_solve, problem, case, None)
-        timings.append(_timing(samples, problem, case, session, ceiling, None))
-        ceilings.append(ceiling)
-    label = problem.reference_label
-    return replace(row, file=label, label=label, timings=timings), ceilings
+            ceilings = [
+                Contestant("copy", problem.copy_solve, checked=False),
+                Contestant("empty", _EMPTY_SOLVE, checked=False),
+            ]
+        measured = Race(session, problem, case, monitor).run([*contestants, *ceilings])
+        hot = Race(session, problem, case, monitor, hot=True).run(contestants) if plan.hot and ceilings else None
+        copy, empty = measured[len(contestants) :] if ceilings else (None, None)
+        for i in range(len(results)):
+            results[i] = _with_timing(
+                results[i], measured[i], problem, case, session, measured[0], copy, empty, hot[i] if hot else None
+            )
+    return results[0], results[1:]
 
 
-def _time_row(
-    row: Row, submission: Submission, session: Session, reference: list[Timing], ceilings: list[float | None]
+def contestant(submission: Submission, session: Session, label: str) -> Contestant:
+    return Contestant(label, submission.path, next(iter(session.build(submission).values())))
+
+
+def _with_timing(
+    row: Row,
+    measured: Measurement,
+    problem: Problem,
+    case: Case,
+    session: Session,
+    base: Measurement,
+    copy: Measurement | None,
+    empty: Measurement | None,
+    hot: Measurement | None,
 ) -> Row:
-    builds = session.build(submission)
-    build = next(iter(builds.values()))
-    timings, flags, warnings = [], set(row.flags), list(row.warnings)
-    for case, base, ceiling in zip(submission.problem.timing_cases, reference, ceilings, strict=True):
-        try:
-            samples = measure(session, submission.path, submission.problem, case, build)
-        except TimingError as error:
-            warnings.append(f"not timed at {case.sizes}: {error}")
-            continue
-        timing = _timing(samples, submission.problem, case, session, ceiling, base)
-        timings.append(timing)
-        doubt = _suspicion(timing, submission.problem.ideal_bytes(case.sizes), session)
-        if doubt:
-            flags.add(rows.SUSPICIOUS)
-            warnings.append(doubt)
-    return replace(row, timings=timings, flags=sorted(flags), warnings=warnings)
-
-
-def _timing(
-    samples: Samples, problem: Problem, case: Case, session: Session, ceiling: float | None, base: Timing | None
-) -> Timing:
-    median = float(np.median(samples.main))
-    low, high = median_interval(samples.main)
+    """The row with one more timing, or with a warning why there is none."""
+    size = " x ".join(f"{value:,}" for value in case.sizes.values())
+    for needed in (measured, base, copy, empty):
+        if needed is not None and needed.failure:
+            return replace(row, warnings=[*row.warnings, f"not timed at {size}: {needed.label}: {needed.failure}"])
+    median = float(np.median(measured.main))
+    low, high = median_interval(measured.main)
     on_gpu = session.backend.name == "gpu"
-    base_time = (base.device_us if on_gpu else base.call_us) if base else median
-    return Timing(
+    timing = Timing(
         sizes=dict(case.sizes),
         device_us=median if on_gpu else None,
-        call_us=float(np.median(samples.call)),
+        call_us=float(np.median(measured.call)),
         low_us=low,
         high_us=high,
-        gbps=problem.ideal_bytes(case.sizes) / median / 1e3 if on_gpu and median > 0 else None,
-        of_ceiling=ceiling / median if ceiling and median > 0 else None,
-        over_reference=median / base_time if base_time else None,
-        samples=[round(float(sample), 3) for sample in samples.main],
-        method=GPU_METHOD if on_gpu else CPU_METHOD,
+        gbps=problem.ideal_bytes(case.sizes) / median / 1e3 if on_gpu else None,
+        of_ceiling=float(np.median(copy.main)) / median if copy is not None else None,
+        over_reference=median / float(np.median(base.main)),
+        samples=[round(float(sample), 3) for sample in measured.main],
+        method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
+        hot_us=float(np.median(hot.main)) if hot is not None and not hot.failure else None,
+        copy_us=float(np.median(copy.main)) if copy is not None else None,
+        empty_us=float(np.median(empty.main)) if empty is not None else None,
+        throttled_samples=measured.throttled,
     )
+    doubt = ""
+    if session.backend.gpu is not None and copy is not None:
+        floor = problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6
+        doubt = suspicion(measured, copy, floor)
+    flags = sorted({*row.flags, rows.SUSPICIOUS}) if doubt else row.flags
+    warnings = [*row.warnings, *([f"suspicious at {size}: {doubt}"] if doubt else [])]
+    if measured.throttled:
+        warnings.append(f"at {size} {measured.throttled} of {len(measured.device)} samples were taken while throttled")
+    return replace(row, timings=[*row.timings, timing], flags=flags, warnings=warnings)
 
 
-def _suspicion(timing: Timing, ideal_bytes: int, session: Session) -> str:
-    """Why a time cannot be believed, or ""."""
-    if timing.device_us is None or session.backend.gpu is None:
-        return ""
-    floor = ideal_bytes / session.backend.gpu.peak_bandwidth * 1e6
-    if not timing.device_us >= floor:
-        return f"device time {timing.device_us:.2f} us is below {floor:.2f} us, which the memory alone needs"
-    if timing.call_us > 10 * timing.device_us + 1000:
-        return f"call time {timing.call_us:.0f} us is far above device time {timing.device_us:.0f} us"
+def suspicion(measured: Measurement, copy: Measurement, floor_us: float) -> str:
+    """Why a GPU's times cannot be believed, or "". They come from the submission's own process, which could lie.
+
+    `floor_us` is what the memory needs at its peak bandwidth. The judge's own clock is compared through the copy
+    kernel, whose turns have the same work around the call: what a turn took longer, its calls must have taken longer.
+    """
+    device, call = float(np.median(measured.device)), float(np.mean(measured.call))
+    if not device >= floor_us:
+        return f"device time {device:.2f} us is below {floor_us:.2f} us, which the memory alone needs"
+    if not call <= 10 * device + 1000:
+        return f"call time {call:.0f} us is far above device time {device:.0f} us"
+    unexplained = (measured.wall_us - copy.wall_us) - (call - float(np.mean(copy.call)))
+    if not unexplained <= 50 + 0.5 * call:
+        return f"by the judge's clock a call took {unexplained:.0f} us longer than the {call:.0f} us that were reported"
     return ""
+
+
+def duel(
+    a: Submission, b: Submission, session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
+) -> list[Duel]:
+    """A paired duel of two files at every size. Raises TimingError if one of them cannot be timed."""
+    duels = []
+    for case in a.problem.timing_cases(plan.sizes):
+        progress.start(f"duel at {' x '.join(map(str, case.sizes.values()))}")
+        pair = [contestant(s, session, str(s.path)) for s in (a, b)]
+        first, second = Race(session, a.problem, case, monitor, plan.hot).run(pair, duel=True)
+        for measured in (first, second):
+            if measured.failure:
+                raise TimingError(f"{measured.label}: {measured.failure}")
+        duels.append(decide(first, second, a.problem.name, case, session.backend.name == "gpu"))
+    return duels
+
+
+def decide(first: Measurement, second: Measurement, problem: str, case: Case, on_gpu: bool) -> Duel:
+    """The outcome of a duel: the mean over rounds of the logarithm of the ratio of medians, with its 99 % interval.
+
+    Means of logarithms over rounds, and not one ratio of medians: short kernels differ by less than a tick of the
+    GPU's clock, which the medians of many turns resolve together. On the CPU backend there is no verdict.
+    """
+    logarithms = np.log(first.rounds / second.rounds)
+    low, high = (float(np.exp(bound)) for bound in _bootstrap(logarithms, np.mean))
+    verdict = "tie"
+    if high < 1 - DEAD_ZONE:
+        verdict = "faster"
+    elif low > 1 + DEAD_ZONE:
+        verdict = "slower"
+    return Duel(
+        a=first.label,
+        b=second.label,
+        problem=problem,
+        sizes=dict(case.sizes),
+        verdict=verdict if on_gpu else None,
+        ratio=float(np.exp(np.mean(logarithms))),
+        low=low,
+        high=high,
+        rounds=len(logarithms),
+        a_us=float(np.median(first.main)),
+        b_us=float(np.median(second.main)),
+        method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
+    )

@@ -392,6 +392,7 @@ class Worker:
         """Times `samples` calls, or as many as fit into `seconds`; each on refilled inputs and poisoned outputs."""
         from harness.clock import CpuClock, GpuClock
 
+        self.memory.before_call()
         buffers = self.place(request)
         self.solve.prepare(buffers, request["sizes"], request)
         if self.clock is None:
@@ -400,9 +401,11 @@ class Worker:
             outputs = [tensor for name, tensor in tensors.items() if self.roles[name] != "in"]
             self.clock = (GpuClock if self.on_gpu else CpuClock)(inputs, outputs)
         try:
-            return self.clock.measure(self.solve, request["samples"], request["seconds"])
+            times = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
         except Failure as failure:
             return {"raised": [failure.kind, str(failure)]}
+        self.memory.after_call()
+        return times
 
 
 def limit(memory_bytes: int) -> None:

@@ -29,9 +29,9 @@ def why_no_gpu() -> str:
 
 
 def pytest_configure(config):
-    """Tests build into a cache of their own, never into the user's."""
+    """Tests have a build cache and a board of their own, never the user's."""
     config.stash[CACHE] = tempfile.TemporaryDirectory(prefix="solve-judge-tests-")
-    os.environ["XDG_CACHE_HOME"] = config.stash[CACHE].name
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_DATA_HOME"] = config.stash[CACHE].name
 
 
 def pytest_unconfigure(config):

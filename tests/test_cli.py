@@ -357,3 +357,69 @@ def test_pytest_judges_a_file_named_by_solve():
     assert "wrong-answer" not in done.stderr
     assert re.search(r"\d{3} failed", done.stdout), done.stdout[-2000:]
     assert "replay: python -m harness check" in done.stdout
+
+
+def test_submit_fills_the_board_and_board_shows_it_without_ranks_on_the_cpu(cli, torch_solve, tmp_path):
+    path = tmp_path / "board.sqlite3"
+    assert "there is no board at" in one_sentence(cli("board", "--db", path))
+    assert cli("submit", torch_solve, "--backend", "cpu", "--db", path).returncode == 0
+    shown = cli("board", "--db", path)
+    assert shown.returncode == 0
+    assert "mine.py" in shown.stdout
+    assert "torch.softmax" in shown.stdout
+    assert "emulated" in shown.stdout
+    assert "rank" not in shown.stdout
+    assert "no problem 'nosuch'" in one_sentence(cli("board", "--db", path, "--problem", "nosuch"))
+
+
+def test_one_case_is_not_entered_on_the_board(cli, torch_solve, tmp_path):
+    path = tmp_path / "board.sqlite3"
+    cli("submit", torch_solve, "--backend", "cpu", "--db", path, "--case", "N=33/uniform")
+    assert not path.exists()
+
+
+def test_a_file_that_is_no_board_is_refused_before_anything_is_judged(cli, torch_solve, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no database")
+    assert "--db" in one_sentence(cli("submit", torch_solve, "--backend", "cpu", "--db", path))
+    assert path.read_text() == "no database"
+
+
+def test_bench_times_every_size_against_a_chosen_file(cli, torch_solve, tmp_path):
+    result = tmp_path / "run.json"
+    other = tmp_path / "other.py"
+    other.write_text(TORCH_SOLVE)
+    arguments = ("--sizes", "1000,5000", "--against", other, "--backend", "cpu", "--json", result)
+    done = cli("bench", torch_solve, *arguments)
+    assert done.returncode == 0, done.stderr
+    base, row = json.loads(result.read_text())["rows"]
+    assert base["label"] == str(other)
+    assert [timing["N"] for timing in row["timings"]] == [1000, 5000]
+    assert [timing["over_reference"] for timing in base["timings"]] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("sizes", ["0", "ten", "", "1,2147483648"])
+def test_sizes_that_are_none(cli, torch_solve, sizes):
+    assert "--sizes" in one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--sizes", sizes))
+
+
+def test_compare_on_the_cpu_gives_a_duel_without_a_verdict(cli, torch_solve, tmp_path):
+    result = tmp_path / "run.json"
+    done = cli("compare", torch_solve, torch_solve, "--backend", "cpu", "--json", result)
+    assert done.returncode == 0, done.stderr
+    (duel,) = json.loads(result.read_text())["duels"]
+    assert duel["verdict"] is None
+    assert duel["low"] <= duel["ratio"] <= duel["high"]
+    assert "emulated, which ranks nothing" in done.stdout
+
+
+def test_compare_asks_for_one_problem(cli, torch_solve):
+    other = ROOT / "triton_solutions" / "subtract_one.py"
+    assert "different problems" in one_sentence(cli("compare", torch_solve, other, "--backend", "cpu"))
+
+
+def test_compare_of_a_wrong_file_gives_its_verdict_and_no_duel(cli, torch_solve, tmp_path):
+    result = tmp_path / "run.json"
+    done = cli("compare", torch_solve, ROOT / "tests/submissions/zeros.py", "--backend", "cpu", "--json", result)
+    assert done.returncode == 1
+    assert "duels" not in json.loads(result.read_text())

@@ -76,23 +76,87 @@ def test_activity_of_another_stream_and_of_copies_is_counted(cli, tmp_path):
     assert row["timings"][0]["device_us"] > reference["timings"][0]["device_us"]
 
 
-@pytest.mark.parametrize(
-    ("file", "verdict"),
-    [
-        ("cuda/softmax.cu", "accepted"),
-        ("triton_solutions/softmax_baseline.py", "accepted"),
-        ("tests/submissions/one_past_the_end.cu", "out-of-bounds"),
-        ("tests/submissions/one_before_the_start.cu", "out-of-bounds"),
-        ("tests/submissions/input_as_scratch.py", "input-modified"),
-    ],
-)
-def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path, file, verdict):
-    _, (row,) = rows_of(cli, tmp_path, "check", file, JUDGE_NO_IPC="1")
-    assert row["verdict"] == verdict, row["message"]
-    assert any("buffers were copied" in warning for warning in row["warnings"])
-    _, (row,) = rows_of(cli, tmp_path, "check", file)
-    assert row["verdict"] == verdict, row["message"]
-    assert not any("buffers were copied" in warning for warning in row["warnings"])
+def duel_of(cli, tmp_path, *arguments):
+    result = tmp_path / "duel.json"
+    done = cli("compare", *arguments, "--backend", "gpu", "--json", result)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (duel,) = json.loads(result.read_text())["duels"]
+    return duel
+
+
+def test_a_file_against_itself_is_a_tie(cli, tmp_path):
+    copy = tmp_path / "copy.py"
+    copy.write_text((ROOT / "triton_solutions" / "softmax_baseline.py").read_text())
+    assert duel_of(cli, tmp_path, "triton_solutions/softmax_baseline.py", copy)["verdict"] == "tie"
+
+
+def test_the_baseline_is_faster_than_one_block(cli, tmp_path):
+    duel = duel_of(cli, tmp_path, "triton_solutions/softmax_baseline.py", "cuda/softmax.cu")
+    assert duel["verdict"] == "faster"
+    assert duel["low"] <= duel["ratio"] <= duel["high"] < 1
+
+
+def test_a_few_per_cent_more_work_are_found(cli, tmp_path):
+    """softmax.cu with an eighth of its first pass done once more."""
+    source = (ROOT / "cuda" / "softmax.cu").read_text()
+    line = (
+        "    for (long long i = threadIdx.x; i < N; i += BLOCK_SIZE) local_max = Max::combine(local_max, input[i]);\n"
+    )
+    assert line in source
+    slower = tmp_path / "slower.cu"
+    slower.write_text(source.replace(line, line + line.replace("i < N;", "i < N / 8;")))
+    duel = duel_of(cli, tmp_path, slower, "cuda/softmax.cu")
+    assert duel["verdict"] == "slower"
+    assert 1.005 < duel["ratio"] < 1.15
+
+
+FORGERIES = {
+    "the clocks a benchmark would use": """
+import time
+torch.cuda.Event.elapsed_time = lambda self, other: 1e-6
+time.perf_counter = time.monotonic = lambda: 0.0
+torch.profiler.profile = None
+""",
+    "the judge's clock in the worker": """
+from harness import clock
+measure = clock.GpuClock.measure
+def forged(self, *arguments, **keywords):
+    times = measure(self, *arguments, **keywords)
+    return {name: [max(1, t // 25) for t in series] for name, series in times.items()}
+clock.GpuClock.measure = forged
+""",
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_times_are_not_believed(cli, tmp_path, forgery):
+    path = tmp_path / "forger.py"
+    body = "\n\ndef solve(input, output, N):\n    torch.softmax(input[:N], 0, out=output[:N])\n"
+    path.write_text("import torch\n" + FORGERIES[forgery] + body)
+    _, (_, row) = rows_of(cli, tmp_path, "bench", path)
+    assert row["verdict"] == "accepted", row["message"]
+    told = row["timings"][0]["over_reference"]
+    assert "suspicious" in row["flags"] or 0.9 <= told <= 1.1, row
+
+
+def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path):
+    wanted = {
+        "cuda/softmax.cu": "accepted",
+        "triton_solutions/softmax_baseline.py": "accepted",
+        "tests/submissions/one_past_the_end.cu": "out-of-bounds",
+        "tests/submissions/one_before_the_start.cu": "out-of-bounds",
+        "tests/submissions/input_as_scratch.py": "input-modified",
+    }
+    for copying in (True, False):
+        _, rows = rows_of(cli, tmp_path, "check", *wanted, JUDGE_NO_IPC="1" if copying else None)
+        assert {row["file"]: row["verdict"] for row in rows} == wanted
+        for row in rows:
+            assert any("buffers were copied" in warning for warning in row["warnings"]) == copying
+
+
+def test_without_ipc_times_are_taken_all_the_same(cli, tmp_path):
+    _, rows = rows_of(cli, tmp_path, "bench", "triton_solutions/softmax_baseline.py", JUDGE_NO_IPC="1")
+    assert all(row["timings"] for row in rows), [row["warnings"] for row in rows]
 
 
 def test_a_lost_context_is_not_blamed_on_later_cases(cli, tmp_path):

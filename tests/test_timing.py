@@ -1,12 +1,15 @@
 """Timing without a GPU: the interval of a median, the union of device activity, when to stop, how numbers are shown."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from harness import timing
+from harness.arena import HostArena
 from harness.cupti import union
+from harness.problems import PROBLEMS
 from harness.report import _three_digits, _timing_cells
 from harness.rows import Row, Timing
 
@@ -65,84 +68,174 @@ def test_time_covered_by_several_activities_counts_once(spans, covered):
     assert union(spans) == covered
 
 
-# ---- when to stop -----------------------------------------------------------------------------------------------
+# ---- races ------------------------------------------------------------------------------------------------------
 
 
 class FakeWorker:
-    """Answers as a worker does, with times from `device_time(index)`, on a clock that only its answers move."""
+    """A worker that answers with the times of its script, on a clock that only its answers move."""
 
-    def __init__(self, monkeypatch, device_time, seconds_per_answer, samples_per_answer=10, warm_up_time=None):
-        self.device_time = device_time
-        self.warm_up_time = warm_up_time
-        self.seconds_per_answer = seconds_per_answer
-        self.samples_per_answer = samples_per_answer
-        self.now = 0.0
-        self.asked = []
-        self.given = 0
-        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: self.now))
+    def __init__(self, name, script, clock, log):
+        self.name, self.script, self.clock, self.log = name, script, clock, log
+        self.turns = 0
 
-    def ask(self, samples, seconds):
-        self.asked.append((samples, seconds))
-        if len(self.asked) <= 2:
-            return [self.warm_up_time] * 3, [self.warm_up_time] * 3
-        self.now += self.seconds_per_answer
-        count = min(samples, self.samples_per_answer)
-        device = [self.device_time(self.given + i) for i in range(count)]
-        self.given += count
-        return [time + 5000 for time in device], device
+    def __enter__(self):
+        return self
 
-    def sample(self):
-        return timing._sample_until_known(self.ask)
+    def __exit__(self, *_):
+        pass
 
+    def wait_loaded(self, _):
+        return SimpleNamespace(body={"loaded": True})
 
-def noisy(index):
-    return 10_000 if index % 2 else 20_000
+    def request(self, body, _):
+        self.log.append(self.name)
+        self.turns += 1
+        self.clock.now += 0.1
+        samples = min(body["samples"], 10)
+        device = [self.script(self.turns, i) for i in range(samples)]
+        return SimpleNamespace(
+            outcome="answered",
+            body={"device": device, "calls": [t + 5000 if isinstance(t, int) else t for t in device]},
+        )
 
 
-def test_steady_samples_stop_as_soon_as_there_are_thirty(monkeypatch):
-    calls, device = FakeWorker(monkeypatch, lambda index: 10_000, seconds_per_answer=1.0).sample()
-    assert device == [10_000] * 30
-    assert calls == [15_000] * 30
+@pytest.fixture
+def race(monkeypatch):
+    """race({name: script}, duel) -> (measurements by name, the names in the order of their turns, the clock)."""
+
+    def run(scripts, duel=False):
+        clock, log = SimpleNamespace(now=0.0), []
+        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: clock.now))
+        session = SimpleNamespace(
+            backend=SimpleNamespace(name="gpu"),
+            options=SimpleNamespace(seed=1),
+            arena=lambda problem, cases: HostArena(problem, cases),
+            worker=lambda path, *_: FakeWorker(path.name, scripts[path.name], clock, log),
+        )
+        problem = PROBLEMS["softmax"]
+        contestants = [timing.Contestant(name, Path(name), checked=False) for name in scripts]
+        measured = timing.Race(session, problem, problem.timing_case(8), None).run(contestants, duel)
+        return dict(zip(scripts, measured, strict=True)), log, clock
+
+    return run
 
 
-def test_steady_samples_go_on_for_half_a_second(monkeypatch):
-    worker = FakeWorker(monkeypatch, lambda index: 10_000, seconds_per_answer=0.125)
-    worker.sample()
-    assert worker.now == 0.625
+def steady(nanoseconds):
+    return lambda turn, i: nanoseconds
 
 
-def test_a_median_that_jumps_by_one_tick_of_the_gpus_clock_is_known(monkeypatch):
+def noisy(turn, i):
+    return 10_000 if i % 2 else 20_000
+
+
+def test_contestants_take_turns_forth_and_back(race):
+    _, log, _ = race({"a": steady(10_000), "b": steady(20_000), "c": steady(30_000)})
+    assert log[:6] == ["a", "b", "c"] * 2  # compiles, then warms up
+    assert log[6:18] == ["a", "b", "c", "c", "b", "a"] * 2
+
+
+def test_a_contestant_whose_median_is_known_drops_out_and_the_others_go_on(race):
+    measured, _, _ = race({"steady": steady(10_000), "noisy": noisy})
+    assert timing.MIN_SAMPLES <= len(measured["steady"].device) < 100
+    assert len(measured["noisy"].device) > 10 * len(measured["steady"].device)
+
+
+def test_a_noisy_contestant_ends_when_its_time_is_up(race):
+    _, _, clock = race({"noisy": noisy})
+    assert timing.MAX_SECONDS < clock.now < timing.MAX_SECONDS + 1
+
+
+def test_a_median_that_jumps_by_one_tick_of_the_gpus_clock_is_known(race):
     # 32 ns of 1 us are 3 %: the clock tells no more.
-    worker = FakeWorker(monkeypatch, lambda index: 1000 + 32 * (index % 2), seconds_per_answer=1.0)
-    assert len(worker.sample()[1]) == 30
+    measured, _, _ = race({"short": lambda turn, i: 1000 + 32 * (i % 2)})
+    assert len(measured["short"].device) < 100
 
 
-def test_noisy_samples_go_on_until_the_time_is_up(monkeypatch):
-    worker = FakeWorker(monkeypatch, noisy, seconds_per_answer=1.0)
-    calls, device = worker.sample()
-    assert worker.now == timing.MAX_SECONDS + 1
-    assert len(calls) == len(device) == 160
+def test_in_a_duel_all_go_on_until_the_last_is_known(race):
+    measured, _, _ = race({"a": steady(10_000), "b": steady(20_000)}, duel=True)
+    assert len(measured["a"].rounds) == len(measured["b"].rounds) >= timing.MIN_DUEL_ROUNDS
 
 
-def test_noisy_samples_end_at_the_largest_number(monkeypatch):
-    worker = FakeWorker(monkeypatch, noisy, seconds_per_answer=0.001, samples_per_answer=1000)
-    assert timing.MAX_SAMPLES <= len(worker.sample()[1]) < timing.MAX_SAMPLES + 60
+def test_samples_of_the_warm_up_are_dropped(race):
+    measured, _, _ = race({"a": lambda turn, i: 10**9 if turn <= 2 else 10_000})
+    assert measured["a"].device.max() == 10.0
+    assert measured["a"].call.max() == 15.0
 
 
-def test_samples_of_the_warm_up_are_dropped_and_later_batches_cannot_be_foreseen(monkeypatch):
-    worker = FakeWorker(monkeypatch, noisy, seconds_per_answer=0.5, samples_per_answer=1000, warm_up_time=10**9)
-    calls, device = worker.sample()
-    assert max(device) == 20_000 and max(calls) == 25_000
-    batches = [samples for samples, _ in worker.asked[2:]]
-    assert len(batches) == 31 and len(set(batches)) > 1
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), "12", None], ids=str)
+def test_times_that_are_none_are_a_failure_of_their_contestant_alone(race, bad):
+    measured, _, _ = race({"bad": lambda turn, i: bad if turn == 4 else 10_000, "good": steady(20_000)})
+    assert "no times" in measured["bad"].failure
+    assert np.median(measured["good"].main) == 20.0
 
 
-@pytest.mark.parametrize("device_time", [0, 10_000])
-def test_no_sample_and_no_interval_is_nan(monkeypatch, device_time):
-    # 0: a call that caused no activity on the device.
-    calls, device = FakeWorker(monkeypatch, lambda index: device_time, seconds_per_answer=1.0).sample()
-    assert np.isfinite(calls).all() and np.isfinite(device).all()
-    assert timing.median_interval(np.array(device)) == (device_time, device_time)
+# ---- duels ------------------------------------------------------------------------------------------------------
+
+
+def measurement(name, rounds):
+    rounds = np.asarray(rounds, dtype=float)
+    return timing.Measurement(name, rounds, rounds, rounds)
+
+
+def outcome(first, second, on_gpu=True):
+    case = PROBLEMS["softmax"].timing_case(8)
+    return timing.decide(measurement("a", first), measurement("b", second), "softmax", case, on_gpu)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_against_itself_is_a_tie_and_three_per_cent_are_found(seed):
+    generator = np.random.default_rng(seed)
+    drift = 1 + 0.05 * np.linspace(0, 1, 40)  # of the clocks, the same for both
+    a = 10 * drift * generator.normal(1, 0.005, 40)
+    b = 10 * drift * generator.normal(1, 0.005, 40)
+    assert outcome(a, b).verdict == "tie"
+    assert outcome(a, 1.03 * b).verdict == "faster"
+    slower = outcome(1.03 * a, b)
+    assert slower.verdict == "slower"
+    assert 1.02 < slower.low <= slower.ratio <= slower.high < 1.04
+
+
+def test_a_difference_inside_the_dead_zone_is_a_tie_however_sure(race):
+    assert outcome(np.full(400, 10.03), np.full(400, 10.0)).verdict == "tie"
+    assert outcome(np.full(400, 10.06), np.full(400, 10.0)).verdict == "slower"
+
+
+def test_an_interval_that_reaches_the_dead_zone_is_a_tie():
+    assert outcome(np.array([5.0, 20.0] * 10), np.full(20, 8.0)).verdict == "tie"
+
+
+def test_on_the_cpu_backend_a_duel_has_no_verdict():
+    assert outcome(np.full(3, 10.0), np.full(3, 20.0), on_gpu=False).verdict is None
+
+
+# ---- doubts -----------------------------------------------------------------------------------------------------
+
+
+def with_times(device, call, wall):
+    return timing.Measurement("a", np.full(3, device), np.full(3, call), np.full(3, device), wall)
+
+
+COPY = with_times(2.0, 20.0, 200.0)
+
+
+@pytest.mark.parametrize(
+    ("device", "call", "wall", "floor", "words"),
+    [
+        (0.9, 20, 200, 1.0, "memory alone"),
+        (float("nan"), 20, 200, 1.0, "memory alone"),
+        (100, 2001, 2181, 1.0, "far above"),
+        (100, float("nan"), 300, 1.0, "far above"),
+        (5, 20, 345, 1.0, "by the judge's clock a call took 145 us longer than the 20 us"),
+        (5, 20, float("nan"), 1.0, "by the judge's clock"),
+    ],
+)
+def test_times_that_cannot_be_are_suspicious(device, call, wall, floor, words):
+    assert words in timing.suspicion(with_times(device, call, wall), COPY, floor)
+
+
+@pytest.mark.parametrize(("device", "call", "wall"), [(1.1, 20, 200), (145, 165, 345), (100, 1999, 2180), (5, 20, 240)])
+def test_times_that_can_be_raise_no_suspicion(device, call, wall):
+    assert timing.suspicion(with_times(device, call, wall), COPY, 1.0) == ""
 
 
 # ---- how numbers are shown --------------------------------------------------------------------------------------
@@ -188,12 +281,19 @@ def measured(**changes):
 
 
 def test_the_cells_of_a_timing_on_a_gpu():
-    assert _timing_cells(row(measured()), False) == ["500,000", "1,234.57", "12,345.7", "3,240", "87.6%", "0.951x"]
+    assert _timing_cells(row(measured()), False, False) == [
+        "500,000",
+        "1,234.57",
+        "12,345.7",
+        "3,240",
+        "87.6%",
+        "0.951x",
+    ]
 
 
 def test_several_sizes_stand_below_each_other_and_what_is_unknown_stays_empty():
     unknown = measured(sizes={"rows": 4, "columns": 1024}, gbps=None, of_ceiling=None, over_reference=None)
-    assert _timing_cells(row(measured(), unknown), False) == [
+    assert _timing_cells(row(measured(), unknown), False, False) == [
         "500,000\n4 1,024",
         "1,234.57\n1,234.57",
         "12,345.7\n12,345.7",
@@ -205,9 +305,8 @@ def test_several_sizes_stand_below_each_other_and_what_is_unknown_stays_empty():
 
 def test_the_cells_of_an_emulated_timing_are_milliseconds_of_the_call_alone():
     emulated = measured(device_us=None, call_us=1616.4, gbps=None, of_ceiling=None, over_reference=12.34)
-    assert _timing_cells(row(emulated), True) == ["500,000", "1.62", "12.3x"]
+    assert _timing_cells(row(emulated), True, False) == ["500,000", "1.62", "12.3x"]
 
 
-def test_a_row_without_timings_has_as_many_empty_cells():
-    assert _timing_cells(row(), False) == [""] * 6
-    assert _timing_cells(row(), True) == [""] * 3
+def test_a_row_without_timings_has_no_cells():
+    assert _timing_cells(row(), False, False) == []
