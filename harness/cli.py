@@ -188,7 +188,7 @@ def _judge(
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
     from harness import report, rows, timing
     from harness.backend import choose, machine
-    from harness.judge import Options, Session, judge, select_cases, unjudged
+    from harness.judge import Options, Session, does_not_fit, judge, select_cases, unjudged
     from harness.noise import Monitor
     from harness.progress import Progress
 
@@ -198,6 +198,10 @@ def _judge(
     options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
     for submission in submissions:
         select_cases(submission.problem, options)  # an unknown --case is said before anything is built
+        for timed in submission.problem.timing_cases(plan.sizes) if plan else []:
+            too_large = does_not_fit(submission.problem, timed, chosen)
+            if too_large:
+                raise UsageError(f"--sizes {timed.elements} {too_large}: name smaller sizes")
     json_file = report.open_json(json_path) if json_path else None
     entries = None
     if db:

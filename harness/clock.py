@@ -12,9 +12,9 @@ from harness.arena import POISONS
 class CpuClock:
     """Host time of a call. It times an emulation and says nothing about a GPU."""
 
-    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
-        self._contents = [(tensor, tensor.clone()) for tensor in inputs]
-        self._contents += [(tensor, _poison_like(tensor)) for tensor in outputs]
+    def use(self, inputs: list[Any], outputs: list[Any]) -> None:
+        """The tensors of the calls to come, the inputs with the contents they are to be refilled with."""
+        self._contents = _contents(inputs, outputs)
 
     def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
         """{"calls": nanoseconds of each call}; at least one sample, then until `samples` or `seconds` are reached.
@@ -38,16 +38,19 @@ class GpuClock:
     belongs to the call, on whatever stream and by whatever thread.
     """
 
-    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
+    def __init__(self) -> None:
         import torch
 
         from harness import cupti, gpu
 
         self._cupti, self._gpu = cupti, gpu
         self._recorder = cupti.Recorder()
-        self._contents = [(tensor, tensor.clone()) for tensor in inputs]
-        self._contents += [(tensor, _poison_like(tensor)) for tensor in outputs]
+        self._contents: list[tuple[Any, Any]] = []
         self._flush = torch.empty(2 * gpu.describe().l2_bytes, dtype=torch.uint8, device="cuda")
+
+    def use(self, inputs: list[Any], outputs: list[Any]) -> None:
+        """The tensors of the calls to come, the inputs with the contents they are to be refilled with."""
+        self._contents = _contents(inputs, outputs)
 
     def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
         """{"device": ..., "calls": ...}: nanoseconds of up to `samples` calls each, in up to `seconds` each.
@@ -92,6 +95,11 @@ def _repeat(sample: Callable[[], Any], samples: int, seconds: float) -> list[Any
     while len(results) < samples and (not results or time.monotonic() < deadline):
         results.append(sample())
     return results
+
+
+def _contents(inputs: list[Any], outputs: list[Any]) -> list[tuple[Any, Any]]:
+    """Each tensor with what it holds before a call: a copy of what an input holds now, poison for an output."""
+    return [(tensor, tensor.clone()) for tensor in inputs] + [(tensor, _poison_like(tensor)) for tensor in outputs]
 
 
 def _poison_like(tensor: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from harness import rows
-from harness.arena import DeviceArena, HostArena, poison
+from harness.arena import poison
 from harness.build import Build
 from harness.judge import Session, judge, placement
 from harness.noise import Monitor
@@ -130,43 +130,63 @@ class _Lane:
 
 
 class Race:
-    """Times contestants at one size, in turns over the same buffers: A B C, C B A, A B C, ... so that drift cancels.
+    """Times contestants in turns over the same buffers: A B C, C B A, A B C, ... so that drift cancels.
 
-    With `duel` all go on until the last is known, for at least MIN_DUEL_ROUNDS rounds; else each stops when it is.
+    A context manager: its workers live as long as it does, and `run` takes one of `cases` at a time.
     """
 
     def __init__(
-        self, session: Session, problem: Problem, case: Case, monitor: Monitor | None, hot: bool = False
+        self,
+        session: Session,
+        problem: Problem,
+        cases: list[Case],
+        contestants: list[Contestant],
+        monitor: Monitor | None,
     ) -> None:
         self._session = session
         self._problem = problem
-        self._case = case
         self._monitor = monitor
-        self._hot = hot
-        self._inputs = problem.inputs(case, session.options.seed)
-        self._reference = problem.reference(self._inputs, case.sizes)
-
-    def run(self, contestants: list[Contestant], duel: bool = False) -> list[Measurement]:
-        """One Measurement for each contestant, in their order."""
         with ExitStack() as stack:
-            arena = stack.enter_context(self._session.arena(self._problem, [self._case]))
-            arena.prepare(self._case, self._inputs, False)
-            lanes = []
+            self._arena = stack.enter_context(session.arena(problem, cases))
+            self._workers = []
             for contestant in contestants:
-                worker = self._session.worker(contestant.path, self._problem, contestant.build, arena)
-                lanes.append(_Lane(contestant, stack.enter_context(worker)))
-            for lane in lanes:
-                if not lane.worker.wait_loaded(PREPARE_SECONDS).body.get("loaded"):
-                    lane.failure = "the file could not be loaded again"
-            if self._session.backend.name == "cpu":
-                self._turn_all(lanes, arena, CPU_SAMPLES, CPU_SECONDS)
-            else:
-                self._rounds(lanes, arena, duel)
-            return [lane.measurement() for lane in lanes]
+                worker = session.worker(contestant.path, problem, contestant.build, self._arena)
+                self._workers.append((contestant, stack.enter_context(worker)))
+            self._failures = {}
+            for contestant, worker in self._workers:
+                if not worker.wait_loaded(PREPARE_SECONDS).body.get("loaded"):
+                    self._failures[contestant.label] = "the file could not be loaded again"
+            self._stack = stack.pop_all()
 
-    def _rounds(self, lanes: list[_Lane], arena: HostArena | DeviceArena, duel: bool) -> None:
+    def __enter__(self) -> Race:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.__exit__(*error)
+
+    def run(self, case: Case, *, hot: bool = False, duel: bool = False) -> list[Measurement]:
+        """One Measurement for each contestant, in their order.
+
+        With `duel` all go on until the last is known, for at least MIN_DUEL_ROUNDS rounds; else each stops when it is.
+        """
+        self._case = case
+        self._hot = hot
+        self._inputs = self._problem.inputs(case, self._session.options.seed)
+        self._reference = self._problem.reference(self._inputs, case.sizes)
+        self._arena.prepare(case, self._inputs, False)
+        lanes = [_Lane(c, worker, failure=self._failures.get(c.label, "")) for c, worker in self._workers]
+        if self._session.backend.name == "cpu":
+            self._turn_all(lanes, CPU_SAMPLES, CPU_SECONDS)
+        else:
+            self._rounds(lanes, duel)
+        for lane in lanes:
+            if lane.failure:  # its worker may be gone
+                self._failures[lane.contestant.label] = lane.failure
+        return [lane.measurement() for lane in lanes]
+
+    def _rounds(self, lanes: list[_Lane], duel: bool) -> None:
         for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
-            self._turn_all(lanes, arena, samples, seconds)
+            self._turn_all(lanes, samples, seconds)
         for lane in lanes:
             lane.device, lane.calls, lane.rounds, lane.throttled, lane.seconds = [], [], [], 0, 0.0
         completed = 0
@@ -177,22 +197,22 @@ class Race:
                 return
             order = running if completed % 2 == 0 else running[::-1]
             # Which sample of a turn is its last, and so is checked, the worker cannot know.
-            self._turn_all(order, arena, random.SystemRandom().randrange(8, 17), BATCH_SECONDS)
+            self._turn_all(order, random.SystemRandom().randrange(8, 17), BATCH_SECONDS)
             completed += 1
             if completed % LOOK_EVERY == 0:
                 for lane in running:
                     spent = lane.seconds > MAX_SECONDS or len(lane.device) >= MAX_SAMPLES
                     lane.known = spent or (lane.seconds > MIN_SECONDS and is_known(_us(lane.device)))
 
-    def _turn_all(self, lanes: list[_Lane], arena: HostArena | DeviceArena, samples: int, seconds: float) -> None:
+    def _turn_all(self, lanes: list[_Lane], samples: int, seconds: float) -> None:
         for lane in lanes:
             if not lane.failure:
                 try:
-                    self._turn(lane, arena, samples, seconds)
+                    self._turn(lane, samples, seconds)
                 except TimingError as error:
                     lane.failure = str(error)
 
-    def _turn(self, lane: _Lane, arena: HostArena | DeviceArena, samples: int, seconds: float) -> None:
+    def _turn(self, lane: _Lane, samples: int, seconds: float) -> None:
         request = {
             "op": "time",
             **placement(self._problem, self._case),
@@ -210,7 +230,7 @@ class Race:
         if reply.outcome != "answered" or "raised" in body:
             raise TimingError(f"a timed call failed: {body.get('raised', reply.outcome)}")
         if lane.contestant.checked:
-            self._check(arena)
+            self._check()
         calls, device = body.get("calls"), body.get("device", [])
         on_gpu = self._session.backend.name == "gpu"
         if not _are_times(calls, samples) or (on_gpu and not _are_times(device, samples)):
@@ -221,16 +241,16 @@ class Race:
         if reading and reading.throttled:
             lane.throttled += len(device)
 
-    def _check(self, arena: HostArena | DeviceArena) -> None:
+    def _check(self) -> None:
         """Looks at what the last call of a turn left, as after any judged call."""
         outputs: Arrays = {}
         for parameter in self._problem.buffers:
-            after = arena.read(parameter.name)
+            after = self._arena.read(parameter.name)
             if parameter.role != "in":
                 outputs[parameter.name] = after
             elif not np.array_equal(after.view(np.uint8), self._inputs[parameter.name].view(np.uint8)):
                 raise TimingError(f"a timed call changed {parameter.name}")
-        damage = arena.damage()
+        damage = self._arena.damage()
         if damage:
             raise TimingError(f"a timed call {damage}")
         poisons = {name: poison(self._case, len(array), str(array.dtype)) for name, array in outputs.items()}
@@ -310,22 +330,22 @@ def _time_problem(
     results = [reference_row, *(row for row, _ in entrants)]
     contestants = [contestant(reference, session, reference_row.file)]
     contestants += [contestant(submission, session, row.file) for row, submission in entrants]
-    for case in problem.timing_cases(plan.sizes):
-        progress.start(f"timing {problem.name} at {' x '.join(map(str, case.sizes.values()))}")
-        ceilings = []
-        if session.backend.name == "gpu":
-            ceilings = [
-                Contestant("copy", problem.copy_solve, checked=False),
-                Contestant("empty", _EMPTY_SOLVE, checked=False),
-            ]
-        measured = Race(session, problem, case, monitor).run([*contestants, *ceilings])
-        hot = Race(session, problem, case, monitor, hot=True).run(contestants) if plan.hot and ceilings else None
-        copy, empty = measured[len(contestants) :] if ceilings else (None, None)
-        for i in range(len(results)):
-            results[i] = _with_timing(
-                results[i], measured[i], problem, case, session, measured[0], copy, empty, hot[i] if hot else None
-            )
+    if session.backend.name == "gpu":
+        contestants.append(Contestant("copy", problem.copy_solve, checked=False))
+        contestants.append(Contestant("empty", _EMPTY_SOLVE, checked=False))
+    cases = problem.timing_cases(plan.sizes)
+    with Race(session, problem, cases, contestants, monitor) as race:
+        for case in cases:
+            progress.start(f"timing {problem.name} at {_size(case)}")
+            measured = race.run(case)
+            hot = race.run(case, hot=True) if plan.hot and session.backend.name == "gpu" else None
+            for i in range(len(results)):
+                results[i] = _with_timing(results[i], i, problem, case, session, measured, hot)
     return results[0], results[1:]
+
+
+def _size(case: Case) -> str:
+    return " x ".join(f"{value:,}" for value in case.sizes.values())
 
 
 def contestant(submission: Submission, session: Session, label: str) -> Contestant:
@@ -334,23 +354,27 @@ def contestant(submission: Submission, session: Session, label: str) -> Contesta
 
 def _with_timing(
     row: Row,
-    measured: Measurement,
+    index: int,
     problem: Problem,
     case: Case,
     session: Session,
-    base: Measurement,
-    copy: Measurement | None,
-    empty: Measurement | None,
-    hot: Measurement | None,
+    race: list[Measurement],
+    hot_race: list[Measurement] | None,
 ) -> Row:
-    """The row with one more timing, or with a warning why there is none."""
-    size = " x ".join(f"{value:,}" for value in case.sizes.values())
+    """The row with one more timing, or with a warning why there is none.
+
+    `index` is the row's place in the race; the reference comes first, and last, on a GPU, the copy and empty kernels.
+    """
+    on_gpu = session.backend.name == "gpu"
+    measured, base = race[index], race[0]
+    copy, empty = race[-2:] if on_gpu else (None, None)
     for needed in (measured, base, copy, empty):
         if needed is not None and needed.failure:
-            return replace(row, warnings=[*row.warnings, f"not timed at {size}: {needed.label}: {needed.failure}"])
+            text = f"not timed at {_size(case)}: {needed.label}: {needed.failure}"
+            return replace(row, warnings=[*row.warnings, text])
     median = float(np.median(measured.main))
     low, high = median_interval(measured.main)
-    on_gpu = session.backend.name == "gpu"
+    hot = hot_race[index] if hot_race and not hot_race[index].failure else None
     timing = Timing(
         sizes=dict(case.sizes),
         device_us=median if on_gpu else None,
@@ -362,7 +386,7 @@ def _with_timing(
         over_reference=median / float(np.median(base.main)),
         samples=[round(float(sample), 3) for sample in measured.main],
         method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
-        hot_us=float(np.median(hot.main)) if hot is not None and not hot.failure else None,
+        hot_us=float(np.median(hot.main)) if hot is not None else None,
         copy_us=float(np.median(copy.main)) if copy is not None else None,
         empty_us=float(np.median(empty.main)) if empty is not None else None,
         throttled_samples=measured.throttled,
@@ -372,9 +396,11 @@ def _with_timing(
         floor = problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6
         doubt = suspicion(measured, copy, floor)
     flags = sorted({*row.flags, rows.SUSPICIOUS}) if doubt else row.flags
-    warnings = [*row.warnings, *([f"suspicious at {size}: {doubt}"] if doubt else [])]
+    warnings = [*row.warnings, *([f"suspicious at {_size(case)}: {doubt}"] if doubt else [])]
     if measured.throttled:
-        warnings.append(f"at {size} {measured.throttled} of {len(measured.device)} samples were taken while throttled")
+        warnings.append(
+            f"at {_size(case)} {measured.throttled} of {len(measured.device)} samples were taken while throttled"
+        )
     return replace(row, timings=[*row.timings, timing], flags=flags, warnings=warnings)
 
 
@@ -400,18 +426,22 @@ def duel(
 ) -> list[Duel]:
     """A paired duel of two files at every size. Raises TimingError if one of them cannot be timed."""
     duels = []
-    for case in a.problem.timing_cases(plan.sizes):
-        progress.start(f"duel at {' x '.join(map(str, case.sizes.values()))}")
-        pair = [contestant(s, session, str(s.path)) for s in (a, b)]
-        first, second = Race(session, a.problem, case, monitor, plan.hot).run(pair, duel=True)
-        for measured in (first, second):
-            if measured.failure:
-                raise TimingError(f"{measured.label}: {measured.failure}")
-        duels.append(decide(first, second, a.problem.name, case, session.backend.name == "gpu"))
+    cases = a.problem.timing_cases(plan.sizes)
+    pair = [contestant(a, session, str(a.path)), contestant(b, session, str(b.path))]
+    with Race(session, a.problem, cases, pair, monitor) as race:
+        for case in cases:
+            progress.start(f"duel at {_size(case)}")
+            first, second = race.run(case, hot=plan.hot, duel=True)
+            for measured in (first, second):
+                if measured.failure:
+                    raise TimingError(f"{measured.label}: {measured.failure}")
+            method = GPU_METHOD.format(cache="hot" if plan.hot else "cold")
+            method = method if session.backend.name == "gpu" else CPU_METHOD
+            duels.append(decide(first, second, a.problem.name, case, method))
     return duels
 
 
-def decide(first: Measurement, second: Measurement, problem: str, case: Case, on_gpu: bool) -> Duel:
+def decide(first: Measurement, second: Measurement, problem: str, case: Case, method: str) -> Duel:
     """The outcome of a duel: the mean over rounds of the logarithm of the ratio of medians, with its 99 % interval.
 
     Means of logarithms over rounds, and not one ratio of medians: short kernels differ by less than a tick of the
@@ -429,12 +459,12 @@ def decide(first: Measurement, second: Measurement, problem: str, case: Case, on
         b=second.label,
         problem=problem,
         sizes=dict(case.sizes),
-        verdict=verdict if on_gpu else None,
+        verdict=None if method == CPU_METHOD else verdict,
         ratio=float(np.exp(np.mean(logarithms))),
         low=low,
         high=high,
         rounds=len(logarithms),
         a_us=float(np.median(first.main)),
         b_us=float(np.median(second.main)),
-        method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
+        method=method,
     )

@@ -350,6 +350,7 @@ class Worker:
         self.roles = {p["name"]: p["role"] for p in task["parameters"]}
         self.dtypes = {p["name"]: p["dtype"] for p in task["parameters"]}
         self.clock = None
+        self.timed: tuple | None = None
 
     def place(self, request: dict) -> dict[str, Buffer]:
         return {b["name"]: self.memory.place(b["name"], request["offset"], b["bytes"]) for b in request["buffers"]}
@@ -396,10 +397,14 @@ class Worker:
         buffers = self.place(request)
         self.solve.prepare(buffers, request["sizes"], request)
         if self.clock is None:
+            self.clock = (GpuClock if self.on_gpu else CpuClock)()
+        case = (request["sizes"], request["offset"])
+        if case != self.timed:  # the judge has put other contents there
             tensors = {name: self.memory.tensor(buffer, self.dtypes[name]) for name, buffer in buffers.items()}
             inputs = [tensor for name, tensor in tensors.items() if self.roles[name] == "in"]
             outputs = [tensor for name, tensor in tensors.items() if self.roles[name] != "in"]
-            self.clock = (GpuClock if self.on_gpu else CpuClock)(inputs, outputs)
+            self.clock.use(inputs, outputs)
+            self.timed = case
         try:
             times = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
         except Failure as failure:

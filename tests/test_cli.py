@@ -403,6 +403,15 @@ def test_sizes_that_are_none(cli, torch_solve, sizes):
     assert "--sizes" in one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--sizes", sizes))
 
 
+def test_a_size_that_does_not_fit_into_memory_is_refused_before_anything_is_judged(cli, torch_solve):
+    available = int(re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())[1]) * 1024
+    size = available // 40 + 1  # what a judge holds of an element is 40 bytes and more
+    if size >= 2**31:
+        pytest.skip("everything fits into this machine's memory")
+    message = one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--sizes", str(size)))
+    assert f"--sizes {size} needs" in message
+
+
 def test_compare_on_the_cpu_gives_a_duel_without_a_verdict(cli, torch_solve, tmp_path):
     result = tmp_path / "run.json"
     done = cli("compare", torch_solve, torch_solve, "--backend", "cpu", "--json", result)

@@ -114,7 +114,9 @@ def race(monkeypatch):
         )
         problem = PROBLEMS["softmax"]
         contestants = [timing.Contestant(name, Path(name), checked=False) for name in scripts]
-        measured = timing.Race(session, problem, problem.timing_case(8), None).run(contestants, duel)
+        case = problem.timing_case(8)
+        with timing.Race(session, problem, [case], contestants, None) as raced:
+            measured = raced.run(case, duel=duel)
         return dict(zip(scripts, measured, strict=True)), log, clock
 
     return run
@@ -179,7 +181,8 @@ def measurement(name, rounds):
 
 def outcome(first, second, on_gpu=True):
     case = PROBLEMS["softmax"].timing_case(8)
-    return timing.decide(measurement("a", first), measurement("b", second), "softmax", case, on_gpu)
+    method = "on a GPU" if on_gpu else timing.CPU_METHOD
+    return timing.decide(measurement("a", first), measurement("b", second), "softmax", case, method)
 
 
 @pytest.mark.parametrize("seed", range(5))
