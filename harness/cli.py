@@ -101,16 +101,19 @@ def check(files: tuple[Path, ...], **flags: Any) -> None:
 @_FILES
 @_SIZES
 @_HOT
+@click.option("--anatomy", is_flag=True, help="Show what one call consists of (GPU only).")
 @click.option(
     "--against", metavar="FILE|torch", default="torch", show_default=True, help="What times are multiples of."
 )
 @_judging_flags
-def bench(files: tuple[Path, ...], sizes: tuple[int, ...] | None, hot: bool, against: str, **flags: Any) -> None:
+def bench(
+    files: tuple[Path, ...], sizes: tuple[int, ...] | None, hot: bool, anatomy: bool, against: str, **flags: Any
+) -> None:
     """Judge files, then time them together, in turns, at several sizes."""
     from harness.timing import Plan
 
     base = None if against == "torch" else _read((Path(against),), flags)[0]
-    _judge(_read(files, flags), plan=Plan(sizes, hot, base), **flags)
+    _judge(_read(files, flags), plan=Plan(sizes, hot, anatomy, base), **flags)
 
 
 @cli.command()
@@ -195,6 +198,8 @@ def _judge(
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
     if large and chosen.name != "gpu":
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
+    if plan and plan.anatomy and chosen.name != "gpu":
+        raise UsageError("--anatomy needs a GPU: leave it out on the CPU backend")
     options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
     for submission in submissions:
         select_cases(submission.problem, options)  # an unknown --case is said before anything is built

@@ -60,12 +60,26 @@ class GpuClock:
         """
         self._recorder.resume()
         windows = _repeat(lambda: self._window(solve, cold), samples, seconds)
-        spans = self._recorder.take()
+        spans = [(record["start"], record["end"]) for record in self._recorder.take()]
         self._recorder.pause()
         device = []
         for opened, closed in windows:
             device.append(self._cupti.union([span for span in spans if opened <= span[0] <= closed]))
         return {"device": device, "calls": _repeat(lambda: self._call(solve, cold), samples, seconds)}
+
+    def anatomy(self, solve: Callable[[], None]) -> dict:
+        """{"records": ...}: everything one call did on the device, and what it asked of CUDA until it returned."""
+        kinds = (*self._cupti.DEVICE_KINDS, *self._cupti.CALL_KINDS)
+        self._prepare(cold=True)
+        self._recorder.resume(kinds)
+        opened = self._recorder.now()
+        solve()
+        returned = self._recorder.now()
+        self._gpu.synchronize()
+        closed = self._recorder.now()
+        self._recorder.pause(kinds)
+        records = [r for r in self._recorder.take() if opened <= r["start"] <= closed]
+        return {"records": [r for r in records if r["what"] != "call" or r["start"] <= returned]}
 
     def _prepare(self, cold: bool) -> None:
         _restore(self._contents)

@@ -1,7 +1,8 @@
 """Device activity from CUPTI: when each kernel, copy and fill began and ended, on the GPU's own clock.
 
-Through ctypes on the libcupti that comes with torch. All records used here begin alike: the kind at byte 0, start and
-end in nanoseconds at bytes 16 and 24 (CUpti_ActivityKernel3 and later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
+Through ctypes on the libcupti that comes with torch. Records are read at offsets that have not moved from CUDA 9.0's
+CUpti_ActivityKernel4 to CUDA 13's CUpti_ActivityKernel10 (cupti_activity.h): the kind at byte 0, start and end in
+nanoseconds at 16 and 24; of calls of the API at 8 and 16.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import os
 import struct
 import sysconfig
 
-MEMCPY, MEMSET, CONCURRENT_KERNEL = 1, 2, 10  # CUpti_ActivityKind
-KINDS = (CONCURRENT_KERNEL, MEMCPY, MEMSET)
+MEMCPY, MEMSET, DRIVER_CALL, RUNTIME_CALL, CONCURRENT_KERNEL = 1, 2, 4, 5, 10  # CUpti_ActivityKind
+DEVICE_KINDS = (CONCURRENT_KERNEL, MEMCPY, MEMSET)
+CALL_KINDS = (RUNTIME_CALL, DRIVER_CALL)
+CALLBACK_DOMAIN = {DRIVER_CALL: 1, RUNTIME_CALL: 2}  # CUpti_CallbackDomain
+COPY_KINDS = {1: "host to device", 2: "device to host", 8: "device to device"}  # CUpti_ActivityMemcpyKind
 FORCED_FLUSH = 1  # CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 BUFFER_BYTES = 1 << 20
-MAX_LIMIT_REACHED = 12  # CUPTI_ERROR_MAX_LIMIT_REACHED: no further record in the buffer
 
 _REQUESTED = ctypes.CFUNCTYPE(
     None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)
@@ -42,32 +45,31 @@ def _find() -> ctypes.CDLL:
 
 
 class Recorder:
-    """Collects the device activity of this process from its creation on."""
+    """Collects the device activity of this process while it is not paused."""
 
     def __init__(self) -> None:
         self._cupti = _find()
         self._buffers: dict[int, ctypes.Array] = {}
-        self._spans: list[tuple[int, int]] = []
+        self._records: list[dict] = []
         # The callbacks must outlive the registration: keep them.
         self._requested = _REQUESTED(self._give_buffer)
         self._completed = _COMPLETED(self._take_buffer)
         self._call("cuptiActivityRegisterCallbacks", self._requested, self._completed)
-        self.resume()
-
-    def resume(self) -> None:
-        """Records from now on."""
-        for kind in KINDS:
-            self._call("cuptiActivityEnable", kind)
-
-    def pause(self) -> None:
-        """Records nothing until `resume`: recording makes launches slower, though not the kernels."""
-        for kind in KINDS:
-            self._call("cuptiActivityDisable", kind)
 
     def _call(self, name: str, *arguments: object) -> None:
         status = getattr(self._cupti, name)(*arguments)
         if status != 0:
             raise CuptiError(f"{name} failed with CUPTI error {status}")
+
+    def resume(self, kinds: tuple[int, ...] = DEVICE_KINDS) -> None:
+        """Records from now on."""
+        for kind in kinds:
+            self._call("cuptiActivityEnable", kind)
+
+    def pause(self, kinds: tuple[int, ...] = DEVICE_KINDS) -> None:
+        """Records nothing until `resume`: recording makes launches slower, though not the kernels."""
+        for kind in kinds:
+            self._call("cuptiActivityDisable", kind)
 
     def _give_buffer(self, buffer, size, max_records) -> None:  # noqa: ANN001 (ctypes pointers)
         # CUPTI asks for 8-byte alignment; ctypes arrays of 64-bit integers have it.
@@ -78,16 +80,21 @@ class Recorder:
 
     def _take_buffer(self, context, stream, buffer, size, valid) -> None:  # noqa: ANN001
         record = ctypes.c_void_p()
-        while (
-            self._cupti.cuptiActivityGetNextRecord(
-                ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(record)
-            )
-            == 0
-        ):
-            kind, start, end = struct.unpack("I12xQQ", ctypes.string_at(record.value, 32))
-            if kind in KINDS:
-                self._spans.append((start, end))
+        next_record = self._cupti.cuptiActivityGetNextRecord
+        while next_record(ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(record)) == 0:
+            kind = ctypes.c_uint32.from_address(record.value).value
+            if kind in DEVICE_KINDS:
+                self._records.append(_device_record(kind, record.value))
+            elif kind in CALL_KINDS:
+                self._records.append(self._call_record(kind, record.value))
         del self._buffers[buffer]
+
+    def _call_record(self, kind: int, address: int) -> dict:
+        callback = ctypes.c_uint32.from_address(address + 4).value
+        start, end = struct.unpack("QQ", ctypes.string_at(address + 8, 16))
+        name = ctypes.c_char_p()
+        self._call("cuptiGetCallbackName", CALLBACK_DOMAIN[kind], callback, ctypes.byref(name))
+        return {"what": "call", "start": start, "end": end, "name": (name.value or b"?").decode()}
 
     def now(self) -> int:
         """The time in nanoseconds on the clock of the records."""
@@ -95,11 +102,37 @@ class Recorder:
         self._call("cuptiGetTimestamp", ctypes.byref(timestamp))
         return timestamp.value
 
-    def take(self) -> list[tuple[int, int]]:
-        """(start, end) of all activity since the last call, in order of start. Synchronise the device before."""
+    def take(self) -> list[dict]:
+        """All records since the last call, in order of start. Synchronise the device before."""
         self._call("cuptiActivityFlushAll", FORCED_FLUSH)
-        spans, self._spans = sorted(self._spans), []
-        return spans
+        records, self._records = sorted(self._records, key=lambda record: record["start"]), []
+        return records
+
+
+def _device_record(kind: int, address: int) -> dict:
+    """A kernel, copy or fill: what, start, end, and of a kernel its launch, of the others their bytes."""
+    start, end = struct.unpack("QQ", ctypes.string_at(address + 16, 16))
+    if kind == CONCURRENT_KERNEL:
+        registers = ctypes.c_uint16.from_address(address + 6).value
+        grid_and_block = struct.unpack("6i", ctypes.string_at(address + 52, 24))
+        static, dynamic, local = struct.unpack("iiI", ctypes.string_at(address + 76, 12))
+        name = ctypes.c_char_p.from_address(address + 104).value or b"?"
+        return {
+            "what": "kernel",
+            "start": start,
+            "end": end,
+            "name": name.decode("utf-8", "replace"),
+            "grid": grid_and_block[:3],
+            "block": grid_and_block[3:],
+            "registers": registers,
+            "shared_bytes": static + dynamic,
+            "local_bytes": local,
+        }
+    size = ctypes.c_uint64.from_address(address + 8).value
+    if kind == MEMSET:
+        return {"what": "fill", "start": start, "end": end, "bytes": size}
+    direction = COPY_KINDS.get(ctypes.c_uint8.from_address(address + 4).value, "other")
+    return {"what": "copy", "start": start, "end": end, "bytes": size, "direction": direction}
 
 
 def union(spans: list[tuple[int, int]]) -> int:

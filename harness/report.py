@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import rows
+from harness.anatomy import lines
 from harness.errors import UsageError
 from harness.rows import Duel, Row
 
@@ -84,18 +85,18 @@ def print_duels(duels: list[Duel]) -> None:
 
 
 def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
-    lines = []
+    table = []
     for t in row.timings:
         size = " ".join(f"{value:,}" for value in t.sizes.values())
         over = "" if t.over_reference is None else _three_digits(t.over_reference) + "x"
         if emulated:
-            lines.append([size, _three_digits(t.call_us / 1e3), over])
+            table.append([size, _three_digits(t.call_us / 1e3), over])
         else:
             share = "" if t.of_ceiling is None else f"{t.of_ceiling:.1%}"
             rate = "" if t.gbps is None else f"{t.gbps:,.0f}"
             warm = [] if not hot else ["" if t.hot_us is None else f"{t.hot_us:,.2f}"]
-            lines.append([size, f"{t.device_us:,.2f}", *warm, f"{t.call_us:,.1f}", rate, share, over])
-    return ["\n".join(column) for column in zip(*lines, strict=True)]
+            table.append([size, f"{t.device_us:,.2f}", *warm, f"{t.call_us:,.1f}", rate, share, over])
+    return ["\n".join(column) for column in zip(*table, strict=True)]
 
 
 def _three_digits(value: float) -> str:
@@ -112,6 +113,10 @@ def _print_notes(row: Row, out: Console) -> None:
         replay = next((c.replay for c in row.cases if c.message == row.message), "")
         if replay:
             notes.append(f"replay: {_printable(replay)}")
+    for t in row.timings:
+        if t.anatomy:
+            first, *rest = lines(t.anatomy)
+            notes += [f"anatomy at {' x '.join(f'{v:,}' for v in t.sizes.values())}: {first}", *rest]
     notes += [f"flag: {flag}" for flag in row.flags]
     notes += [f"warning: {warning}" for warning in row.warnings]
     if notes:

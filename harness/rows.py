@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness.anatomy import Anatomy
+
 ACCEPTED = "accepted"
 WRONG_ANSWER = "wrong-answer"
 OUT_OF_BOUNDS = "out-of-bounds"
@@ -77,9 +79,10 @@ class Timing:
     copy_us: float | None = None
     empty_us: float | None = None
     throttled_samples: int = 0
+    anatomy: Anatomy | None = None
 
     def to_json(self) -> dict:
-        return _flat(self)
+        return {**_flat(self), "anatomy": self.anatomy and vars(self.anatomy)}
 
 
 @dataclass(frozen=True)

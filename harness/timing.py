@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from harness import rows
+from harness.anatomy import take_apart
 from harness.arena import poison
 from harness.build import Build
 from harness.judge import Session, judge, placement
@@ -184,6 +185,17 @@ class Race:
                 self._failures[lane.contestant.label] = lane.failure
         return [lane.measurement() for lane in lanes]
 
+    def records(self) -> list[list[dict]]:
+        """What one call of each contestant did, at the case that ran last: CUPTI's records; [] after a failure."""
+        found = []
+        for contestant, worker in self._workers:
+            records: list[dict] = []
+            if contestant.label not in self._failures:
+                reply = worker.request(self._request("anatomy", 1, 0.0), PREPARE_SECONDS)
+                records = reply.body.get("records", [])
+            found.append(records)
+        return found
+
     def _rounds(self, lanes: list[_Lane], duel: bool) -> None:
         for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
             self._turn_all(lanes, samples, seconds)
@@ -213,15 +225,7 @@ class Race:
                     lane.failure = str(error)
 
     def _turn(self, lane: _Lane, samples: int, seconds: float) -> None:
-        request = {
-            "op": "time",
-            **placement(self._problem, self._case),
-            "schedule": 0,
-            "poison_byte": 0xFF,
-            "samples": samples,
-            "seconds": seconds,
-            "cold": not self._hot,
-        }
+        request = self._request("time", samples, seconds)
         started = time.monotonic()
         reply = lane.worker.request(request, PREPARE_SECONDS + 2 * seconds)
         lane.seconds += time.monotonic() - started
@@ -240,6 +244,17 @@ class Race:
         lane.rounds.append(float(np.median(_us(device or calls))))
         if reading and reading.throttled:
             lane.throttled += len(device)
+
+    def _request(self, operation: str, samples: int, seconds: float) -> dict:
+        return {
+            "op": operation,
+            **placement(self._problem, self._case),
+            "schedule": 0,
+            "poison_byte": 0xFF,
+            "samples": samples,
+            "seconds": seconds,
+            "cold": not self._hot,
+        }
 
     def _check(self) -> None:
         """Looks at what the last call of a turn left, as after any judged call."""
@@ -273,10 +288,14 @@ def _are_times(values: object, asked: int) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to time: sizes (None: the problem's own), also with a hot L2, against which file (None: the reference)."""
+    """What to time: sizes (None: the problem's own), also with a hot L2, against which file (None: the reference).
+
+    With `anatomy` one call of each is taken apart, too.
+    """
 
     sizes: tuple[int, ...] | None = None
     hot: bool = False
+    anatomy: bool = False
     against: Submission | None = None
 
 
@@ -339,8 +358,11 @@ def _time_problem(
             progress.start(f"timing {problem.name} at {_size(case)}")
             measured = race.run(case)
             hot = race.run(case, hot=True) if plan.hot and session.backend.name == "gpu" else None
+            records = race.records() if plan.anatomy else None
             for i in range(len(results)):
                 results[i] = _with_timing(results[i], i, problem, case, session, measured, hot)
+                if records and results[i].timings and session.backend.gpu:
+                    results[i] = _with_anatomy(results[i], records[i], session.backend.gpu.multiprocessors)
     return results[0], results[1:]
 
 
@@ -402,6 +424,16 @@ def _with_timing(
             f"at {_size(case)} {measured.throttled} of {len(measured.device)} samples were taken while throttled"
         )
     return replace(row, timings=[*row.timings, timing], flags=flags, warnings=warnings)
+
+
+def _with_anatomy(row: Row, records: list[dict], multiprocessors: int) -> Row:
+    """The row with the anatomy of a call in its last timing."""
+    timing = row.timings[-1]
+    try:
+        anatomy = take_apart(records, timing.call_us, timing.of_ceiling or 0.0, multiprocessors)
+    except (KeyError, TypeError, ValueError, IndexError) as error:  # the records come from the submission's process
+        return replace(row, warnings=[*row.warnings, f"no anatomy: the worker sent a malformed record ({error!r})"])
+    return replace(row, timings=[*row.timings[:-1], replace(timing, anatomy=anatomy)])
 
 
 def suspicion(measured: Measurement, copy: Measurement, floor_us: float) -> str:

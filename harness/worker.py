@@ -390,7 +390,10 @@ class Worker:
         return reply
 
     def time(self, request: dict) -> dict:
-        """Times `samples` calls, or as many as fit into `seconds`; each on refilled inputs and poisoned outputs."""
+        """Times `samples` calls, or as many as fit into `seconds`, or takes one apart ("anatomy").
+
+        Each on refilled inputs and poisoned outputs.
+        """
         from harness.clock import CpuClock, GpuClock
 
         self.memory.before_call()
@@ -406,11 +409,14 @@ class Worker:
             self.clock.use(inputs, outputs)
             self.timed = case
         try:
-            times = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
+            if request["op"] == "anatomy":
+                reply = self.clock.anatomy(self.solve)
+            else:
+                reply = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
         except Failure as failure:
             return {"raised": [failure.kind, str(failure)]}
         self.memory.after_call()
-        return times
+        return reply
 
 
 def limit(memory_bytes: int) -> None:

@@ -114,6 +114,10 @@ def test_a_large_case_needs_its_flag(cli, torch_solve):
     assert "add --large" in one_sentence(cli("check", torch_solve, "--case", f"N={2**28}/uniform"))
 
 
+def test_anatomy_without_a_gpu(cli, torch_solve):
+    assert "--anatomy needs a GPU" in one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--anatomy"))
+
+
 def test_unwritable_json(cli, torch_solve, tmp_path):
     assert "cannot be written" in one_sentence(cli("check", torch_solve, "--json", tmp_path / "no" / "run.json"))
 

@@ -76,6 +76,22 @@ def test_activity_of_another_stream_and_of_copies_is_counted(cli, tmp_path):
     assert row["timings"][0]["device_us"] > reference["timings"][0]["device_us"]
 
 
+def test_the_anatomy_of_a_call_names_its_kernels(cli, tmp_path):
+    done, rows = rows_of(cli, tmp_path, "bench", "triton_solutions/softmax_baseline.py", "cuda/softmax.cu", "--anatomy")
+    assert done.returncode == 0, done.stdout + done.stderr
+    baseline, one_block = (row["timings"][0]["anatomy"] for row in rows[1:])
+    names = ["max_kernel", "sum_kernel", "normalise_kernel"]
+    kernels = [a for a in baseline["activities"] if a["what"] == "kernel" and a["name"] in names]
+    assert [kernel["name"] for kernel in kernels] == names
+    assert all(kernel["grid"] == [489, 1, 1] and kernel["block"] == [128, 1, 1] for kernel in kernels)
+    (kernel,) = one_block["activities"]
+    assert (kernel["grid"], kernel["block"], kernel["shared_bytes"]) == ([1, 1, 1], [256, 1, 1], 32)
+    assert one_block["calls"]["launches"] == 1
+    assert one_block["calls"]["synchronisations"] == 1
+    assert "too little parallelism" in one_block["diagnosis"]
+    assert 0 < one_block["busy_us"]
+
+
 def duel_of(cli, tmp_path, *arguments):
     result = tmp_path / "duel.json"
     done = cli("compare", *arguments, "--backend", "gpu", "--json", result)
