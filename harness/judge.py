@@ -42,7 +42,7 @@ CHECKED_ELEMENTS = 4097
 
 # A solve that always crashes would cost a new worker per case. After so many crashes, or when the calls that crashed
 # have taken so long together (filling the memory takes its time), the rest is not run.
-MAX_CRASHES = 12
+MAX_CRASHES = 6
 MAX_CRASH_SECONDS = 10.0
 
 MIRROR_GUARD = 1 << 20  # guard of a host arena that is copied to the device and back

@@ -35,14 +35,32 @@ def test_the_leaderboard_is_the_measurement():
     assert f"Triton {machine['triton']}" in README
 
 
+def test_the_table_of_clocks_is_the_measurement():
+    document = json.loads((ROOT / "tests" / "measurements" / "clocks-h200.json").read_text())
+    assert document["verdict"]["passed"] is True
+    medians = [
+        [
+            case["clocks"][name].get("median_us")
+            for name in ("graph replay", "GpuClock, sync", "events, async", "events, sync")
+        ]
+        for case in document["cases"]
+    ]
+    shown = re.findall(r"^\| (?:one block|full grid).*$", README, re.MULTILINE)
+    assert len(shown) >= 5
+    for line in shown:
+        numbers = [cell.strip() for cell in line.strip("|").split("|")[1:]]
+        assert numbers in [[f"{median:,.2f}" for median in row] for row in medians], line
+    assert document["machine"]["date"][:10] in README
+
+
 def test_every_command_line_names_verbs_and_flags_that_exist(cli):
-    known = cli("submit", "--help").stdout
+    known = "".join(cli(verb, "--help").stdout for verb in ("submit", "check", "bench", "compare", "board"))
     commands = re.findall(r"python -m harness([^`\n]*)", README)
     assert len(commands) > 5
     for command in commands:
         words = command.split("#")[0].split()
         if words and not words[0].startswith("-"):
-            assert words[0] in ("submit", "check", "problems"), command
+            assert words[0] in ("submit", "check", "bench", "compare", "board", "problems"), command
         assert all(word in known for word in words if word.startswith("--")), command
 
 
