@@ -28,13 +28,19 @@ TICK_US = 0.032
 MIN_SAMPLES, MIN_SECONDS = 30, 0.5
 MAX_SAMPLES, MAX_SECONDS = 5000, 15.0
 LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
-MIN_DUEL_ROUNDS, MAX_DUEL_ROUNDS = 30, 400
+# A duel is fought by several generations of workers: where a process's memory happens to lie makes one faster than the
+# next by a per cent or so, for the same file. Student's t for 5 - 1 degrees of freedom, two-sided 99 %.
+GENERATIONS, STUDENT_T = 5, 4.604
+MIN_DUEL_ROUNDS, MAX_DUEL_ROUNDS = 12, 100  # of a generation
 WARM_UP_SECONDS = 0.2
 BATCH_SECONDS = 0.15  # a turn ends after so long, or after about a dozen samples
 PREPARE_SECONDS = 60.0  # the first request compiles
 
 # On the CPU backend a time says little: a few calls.
 CPU_SAMPLES, CPU_SECONDS = 3, 2.0
+
+# CUPTI now and then gives the records of a turn late, or on a clock that has drifted: such a turn is repeated.
+MAX_LOST_TURNS = 3
 
 # Two times count as different only if the interval of their ratio lies outside 1 +- this.
 DEAD_ZONE = 0.005
@@ -118,6 +124,7 @@ class _Lane:
     rounds: list[float] = field(default_factory=list)
     throttled: int = 0
     seconds: float = 0.0
+    lost: int = 0  # turns in a row without any device activity
     failure: str = ""
     known: bool = False
 
@@ -204,8 +211,11 @@ class Race:
         completed = 0
         while True:
             running = [lane for lane in lanes if not lane.failure and (duel or not lane.known)]
-            enough = completed >= MIN_DUEL_ROUNDS or not duel
-            if not running or (enough and all(lane.known for lane in running)) or completed >= MAX_DUEL_ROUNDS:
+            if not running:
+                return
+            if duel and completed >= MIN_DUEL_ROUNDS and all(lane.known for lane in running):
+                return
+            if duel and completed >= MAX_DUEL_ROUNDS:
                 return
             order = running if completed % 2 == 0 else running[::-1]
             # Which sample of a turn is its last, and so is checked, the worker cannot know.
@@ -238,7 +248,13 @@ class Race:
         calls, device = body.get("calls"), body.get("device", [])
         on_gpu = self._session.backend.name == "gpu"
         if not _are_times(calls, samples) or (on_gpu and not _are_times(device, samples)):
-            raise TimingError("the worker sent no times, or a call without any device activity")
+            raise TimingError("the worker sent no times")
+        device = [nanoseconds for nanoseconds in device if nanoseconds]
+        lane.lost = 0 if device or not on_gpu else lane.lost + 1
+        if lane.lost > MAX_LOST_TURNS:
+            raise TimingError("its calls caused no activity on the device")
+        if lane.lost:
+            return
         lane.calls += calls
         lane.device += device
         lane.rounds.append(float(np.median(_us(device or calls))))
@@ -280,7 +296,7 @@ def _us(nanoseconds: list[int]) -> np.ndarray:
 
 def _are_times(values: object, asked: int) -> bool:
     """Whether these can be the nanoseconds of up to `asked` samples; they come from the submission's process."""
-    return isinstance(values, list) and 0 < len(values) <= asked and all(type(v) is int and v > 0 for v in values)
+    return isinstance(values, list) and 0 < len(values) <= asked and all(type(v) is int and v >= 0 for v in values)
 
 
 # ---- rows and duels ---------------------------------------------------------------------------------------------
@@ -457,46 +473,52 @@ def duel(
     a: Submission, b: Submission, session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
 ) -> list[Duel]:
     """A paired duel of two files at every size. Raises TimingError if one of them cannot be timed."""
-    duels = []
     cases = a.problem.timing_cases(plan.sizes)
     pair = [contestant(a, session, str(a.path)), contestant(b, session, str(b.path))]
-    with Race(session, a.problem, cases, pair, monitor) as race:
-        for case in cases:
-            progress.start(f"duel at {_size(case)}")
-            first, second = race.run(case, hot=plan.hot, duel=True)
-            for measured in (first, second):
-                if measured.failure:
-                    raise TimingError(f"{measured.label}: {measured.failure}")
-            method = GPU_METHOD.format(cache="hot" if plan.hot else "cold")
-            method = method if session.backend.name == "gpu" else CPU_METHOD
-            duels.append(decide(first, second, a.problem.name, case, method))
-    return duels
+    on_gpu = session.backend.name == "gpu"
+    fought: list[list[list[Measurement]]] = [[] for _ in cases]  # by case, then by generation
+    for generation in range(GENERATIONS if on_gpu else 1):
+        with Race(session, a.problem, cases, pair, monitor) as race:
+            for index, case in enumerate(cases):
+                progress.start(f"duel at {_size(case)}, workers {generation + 1} of {GENERATIONS if on_gpu else 1}")
+                measured = race.run(case, hot=plan.hot, duel=True)
+                for one in measured:
+                    if one.failure:
+                        raise TimingError(f"{one.label}: {one.failure}")
+                fought[index].append(measured)
+    method = GPU_METHOD.format(cache="hot" if plan.hot else "cold") if on_gpu else CPU_METHOD
+    return [decide(by_case, a.problem.name, case, method) for by_case, case in zip(fought, cases, strict=True)]
 
 
-def decide(first: Measurement, second: Measurement, problem: str, case: Case, method: str) -> Duel:
-    """The outcome of a duel: the mean over rounds of the logarithm of the ratio of medians, with its 99 % interval.
+def decide(generations: list[list[Measurement]], problem: str, case: Case, method: str) -> Duel:
+    """The outcome of a duel: the mean over generations of the logarithm of the ratio, with its 99 % interval.
 
-    Means of logarithms over rounds, and not one ratio of medians: short kernels differ by less than a tick of the
-    GPU's clock, which the medians of many turns resolve together. On the CPU backend there is no verdict.
+    In a generation it is the mean over rounds of the ratio of medians: short kernels differ by less than a tick of the
+    GPU's clock, which the medians of many turns resolve together. The interval is Student's over the generations, since
+    rounds of the same two processes share what these happened to get. On the CPU backend there is no verdict.
     """
-    logarithms = np.log(first.rounds / second.rounds)
-    low, high = (float(np.exp(bound)) for bound in _bootstrap(logarithms, np.mean))
+    logarithms = np.array([np.mean(np.log(first.rounds / second.rounds)) for first, second in generations])
+    mean = float(np.mean(logarithms))
+    # One generation, as on the CPU backend, says nothing of its spread.
+    spread = float(np.std(logarithms, ddof=1)) / np.sqrt(len(logarithms)) if len(logarithms) > 1 else 0.0
+    low, high = float(np.exp(mean - STUDENT_T * spread)), float(np.exp(mean + STUDENT_T * spread))
     verdict = "tie"
     if high < 1 - DEAD_ZONE:
         verdict = "faster"
     elif low > 1 + DEAD_ZONE:
         verdict = "slower"
+    first, second = (np.concatenate([pair[side].main for pair in generations]) for side in (0, 1))
     return Duel(
-        a=first.label,
-        b=second.label,
+        a=generations[0][0].label,
+        b=generations[0][1].label,
         problem=problem,
         sizes=dict(case.sizes),
         verdict=None if method == CPU_METHOD else verdict,
-        ratio=float(np.exp(np.mean(logarithms))),
+        ratio=float(np.exp(mean)),
         low=low,
         high=high,
-        rounds=len(logarithms),
-        a_us=float(np.median(first.main)),
-        b_us=float(np.median(second.main)),
+        rounds=sum(len(pair[0].rounds) for pair in generations),
+        a_us=float(np.median(first)),
+        b_us=float(np.median(second)),
         method=method,
     )
