@@ -71,6 +71,10 @@ class Finding:
     text: str
 
 
+class IpcRefused(Exception):
+    """A worker could not open the arena on the GPU: buffers have to be copied instead."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """What a call left behind; `check` and `outputs` only if it returned and the device is well."""
@@ -275,6 +279,8 @@ class _Trial:
             return worker
         if "failed" in reply.body:
             failure, text = _pair(reply.body["failed"])
+            if failure == "ipc":
+                raise IpcRefused(text)
             verdict = {"memory": rows.OUT_OF_MEMORY, "unsupported": rows.UNSUPPORTED}.get(failure, rows.COMPILE_ERROR)
             finding = Finding(verdict, text)
         else:
@@ -468,7 +474,12 @@ def judge(submission: Submission, session: Session, progress: Callable[[int], Ca
         return replace(blank, verdict=error.verdict, message=str(error))
     cases = select_cases(submission.problem, options)
     trial = _Trial(submission, session, builds, cases)
-    results = trial.run(progress(len(cases)))
+    try:
+        results = trial.run(progress(len(cases)))
+    except IpcRefused:
+        session.copying = True
+        trial = _Trial(submission, session, builds, cases)
+        results = trial.run(progress(len(cases)))
     if trial.load_failure:
         return replace(blank, verdict=trial.load_failure.verdict, message=trial.load_failure.text)
     verdict, message = _decide(results, trial.flags, trial.remarks, options)

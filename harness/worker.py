@@ -7,7 +7,6 @@ the output is right, and what the verdict is, only the judge knows.
 from __future__ import annotations
 
 import ctypes
-import gc
 import importlib.util
 import inspect
 import json
@@ -44,7 +43,7 @@ class Buffer:
 
 
 class Failure(Exception):
-    """The solve could not be loaded or raised; `kind` is one of load, arity, memory, unsupported, bounds, exception."""
+    """The solve could not be loaded or raised; `kind` is load, ipc, memory, unsupported, bounds or exception."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -131,7 +130,10 @@ class DeviceMemory:
         self._total = description["total"]
         self._host = None
         if description["kind"] == "device":
-            self._base = gpu.open_exported(bytes.fromhex(description["handle"]))
+            try:
+                self._base = gpu.open_exported(bytes.fromhex(description["handle"]))
+            except gpu.GpuError as error:
+                raise Failure("ipc", str(error)) from None
         else:
             import torch
 
@@ -317,6 +319,7 @@ class PythonSolve:
         autotuner.Autotuner.run = first_configuration
 
     def prepare(self, buffers: dict[str, Buffer], sizes: dict[str, int], request: dict) -> None:
+        self._facts.violation_kind = 0
         self._buffers = buffers
         self._arguments = [
             self._memory.tensor(buffers[p.name], p.dtype) if p.is_buffer else sizes[p.name] for p in self._parameters
@@ -438,7 +441,6 @@ def main(task: dict, descriptors: dict[str, int]) -> int:
             data = data[write(replies, data) :]
 
     limit(task["memory_bytes"])
-    gc.collect()
     try:
         worker = Worker(task, descriptors)
     except Failure as failure:

@@ -303,6 +303,20 @@ def test_inline_assembly_is_unsupported_in_the_interpreter(cli, tmp_path):
     assert re.search(r"unsupported: \S+: line \d+: .*inline_asm not supported in interpreter mode", done.stdout)
 
 
+def test_an_access_out_of_bounds_is_blamed_on_its_own_case_alone(cli, tmp_path):
+    path = tmp_path / "once.py"
+    text = (ROOT / "triton_solutions" / "subtract_one.py").read_text()
+    path.write_text(
+        text.replace("    mask = offsets < N\n", "    mask = (offsets < N) | ((N == 1025) & (offsets == N))\n")
+    )
+    result = tmp_path / "run.json"
+    assert cli("check", path, "--backend", "cpu", "--json", result).returncode == 1
+    (row,) = json.loads(result.read_text())["rows"]
+    for case in row["cases"]:
+        expected = "out-of-bounds" if case["name"].startswith("N=1025/") else "accepted"
+        assert case["verdict"] == expected, case["message"]
+
+
 def test_a_cuda_feature_the_cpu_lacks_is_unsupported_with_its_line(cli, tmp_path):
     path = tmp_path / "tensor.cu"
     path.write_text(
