@@ -306,7 +306,8 @@ def test_inline_assembly_is_unsupported_in_the_interpreter(cli, tmp_path):
 def test_an_access_out_of_bounds_is_blamed_on_its_own_case_alone(cli, tmp_path):
     path = tmp_path / "once.py"
     text = (ROOT / "triton_solutions" / "subtract_one.py").read_text()
-    path.write_text(text.replace("    mask = offsets < N\n", "    mask = offsets < N + EXTRA\n"))
+    text = text.replace("BLOCK_SIZE: tl.constexpr", "EXTRA, BLOCK_SIZE: tl.constexpr").replace("< N\n", "< N + EXTRA\n")
+    path.write_text(text.replace("output, N, BLOCK_SIZE=", "output, N, 1 if N == 1025 else 0, BLOCK_SIZE="))
     result = tmp_path / "run.json"
     assert cli("check", path, "--backend", "cpu", "--json", result).returncode == 1
     (row,) = json.loads(result.read_text())["rows"]
