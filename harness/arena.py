@@ -10,6 +10,7 @@ solve that remembers addresses meets new contents there; what a case leaves unus
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import secrets
@@ -83,6 +84,14 @@ def poison(case: Case, count: int, dtype: str, flip: bool = False) -> np.ndarray
     return np.full(_round_up(size, 8) // 8, POISONS[case.poison ^ flip]).view(np.uint8)[:size].view(dtype)
 
 
+def shared_memory(name: str, size: int) -> int:
+    """A memfd of `size` bytes that nobody can shrink: the judge would fault on what a submission had cut off."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, size)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return descriptor
+
+
 class _Ranges:
     """The byte ranges of one case: each buffer's payload, and the guards between them, in order of address."""
 
@@ -133,8 +142,7 @@ class HostArena:
         self.problem = problem
         self.segments, self.total = _segments(problem, cases, guard)
         self.guard = guard
-        self.descriptor = os.memfd_create("arena", os.MFD_CLOEXEC)
-        os.ftruncate(self.descriptor, self.total)
+        self.descriptor = shared_memory("arena", self.total)
         self._mapping = mmap.mmap(self.descriptor, self.total)
         self._bytes = np.frombuffer(self._mapping, dtype=np.uint8)
         self._pattern = 0x80 | secrets.randbelow(0x7F)  # unknown to the submission

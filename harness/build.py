@@ -28,6 +28,13 @@ COMPILE_SECONDS = 180
 # How the CUDA-on-CPU layer marks, in the compiler's output, what it does not support.
 UNSUPPORTED_MARKER = "cudacpu: unsupported: "
 
+# CUDA's names that the layer does not have and that need no header of their own. A misspelt name is none of them.
+LACKING = re.compile(
+    r":(\d+):\d+: error: [^\n]*'((?:cudaGraph|cudaLaunch|cudaMallocManaged|cudaMallocPitch|cudaMalloc3D|cudaMemcpy2D"
+    r"|cudaMemcpy3D|cudaMemset2D|cudaMemPool|cudaMemAdvise|cudaMemPrefetch|cudaTexture|cudaSurface|cudaArray"
+    r"|cudaStream\w*Capture|__match_)\w*)'[^\n]* (?:was not|has not been) declared"
+)
+
 
 @dataclass(frozen=True)
 class Build:
@@ -271,6 +278,9 @@ def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> Bu
         feature = line.partition(UNSUPPORTED_MARKER)[2].strip("\"' ")
         where = re.search(r":(\d+)", line.partition(UNSUPPORTED_MARKER)[0])
         return BuildError("unsupported", f"line {where[1]}: {feature}" if where else feature, output)
+    lacking = LACKING.search(output)
+    if lacking:
+        return BuildError("unsupported", f"line {lacking[1]}: {lacking[2]}: the CPU backend does not have it", output)
     sentence = explain(output, parameters)
     if sentence is None:
         # The first line that speaks of an error, shortened to the file's name: k.cu:12:5: error: ... or k.cu(12): ...

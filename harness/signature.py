@@ -70,6 +70,7 @@ extern "C" decltype(solve) solve;
 namespace judge_signature {{
 template <class T> struct pointer {{ static constexpr bool value = false; }};
 template <class T> struct pointer<T*> {{ static constexpr bool value = true; }};
+template <class T> struct pointer<T&> {{ static constexpr bool value = !pointer<T>::value; }};
 template <class... P> struct list {{}};
 template <class R, class... P> list<P...> parameters(R (*)(P...));
 template <class... P> constexpr int count(list<P...>) {{ return sizeof...(P); }}
@@ -93,10 +94,12 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
         return f'solve is there but mangled: add extern "C", as in {wanted}'
     if line == 1 and ("not declared" in text or "undefined" in text):
         return f"there is no function solve: define {wanted}"
-    if "static assertion" in text and line == 10:
-        return f"solve takes another number of parameters than the problem passes: define {wanted}"
     if "static assertion" in text and line == 11:
-        return f"solve takes a pointer where the problem passes a number, or the reverse: define {wanted}"
+        return f"solve takes another number of parameters than the problem passes: define {wanted}"
+    if "static assertion" in text and line == 12:
+        return (
+            f"solve takes a pointer where the problem passes a number, or the reverse, or a reference: define {wanted}"
+        )
     return None
 
 

@@ -34,6 +34,8 @@ class Submission:
 def read_submissions(path: Path, problem_name: str | None, tree: Path | None = None) -> list[Submission]:
     """The submissions of a file, one for each problem it names. Raises UsageError if it cannot be judged at all."""
     shown = os.fsencode(path).decode("utf-8", "replace")
+    if any(character < " " for character in str(path)):
+        raise UsageError(f"{shown!r} has a control character in its name: rename it, since compilers do not take that")
     if path.is_dir():
         raise UsageError(f"{shown} is a directory: name the .cu or .py files to judge")
     if not path.exists():

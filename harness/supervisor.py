@@ -16,9 +16,10 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from harness import facts, server
-from harness.arena import DeviceArena, HostArena
+from harness.arena import DeviceArena, HostArena, shared_memory
 from harness.errors import UsageError
 from harness.signature import Parameter
 
@@ -116,8 +117,7 @@ class WorkerHandle:
     ) -> None:
         self._fork_server = fork_server
         self._memory_bytes = memory_bytes
-        self._facts_descriptor = os.memfd_create("facts", os.MFD_CLOEXEC)
-        os.ftruncate(self._facts_descriptor, mmap.PAGESIZE)
+        self._facts_descriptor = shared_memory("facts", mmap.PAGESIZE)
         self._facts_page = mmap.mmap(self._facts_descriptor, mmap.PAGESIZE)
         requests_read, self._requests = os.pipe2(os.O_CLOEXEC)
         self._replies, replies_write = os.pipe2(os.O_CLOEXEC)
@@ -254,12 +254,23 @@ class WorkerHandle:
             return Reply("garbage", {}) if len(self._pending) > REPLY_BYTES else None
         self._pending = rest
         try:
-            body = json.loads(line)
+            body = _clean(json.loads(line))
         except (ValueError, RecursionError):
             return Reply("garbage", {})
         if not isinstance(body, dict) or body.get("id") != wanted:
             return Reply("garbage", {})
         return Reply("answered", body)
+
+
+def _clean(value: Any) -> Any:
+    """A reply without what could harm a terminal or break an output: control characters and lone surrogates."""
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() else " " for c in value.encode("utf-8", "replace").decode())
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return value
 
 
 def _resident_bytes(worker: int) -> int:

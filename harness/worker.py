@@ -169,7 +169,9 @@ class DeviceMemory:
 
 def root_cause(error: BaseException) -> BaseException:
     """Triton's interpreter wraps what a kernel raised."""
-    while type(error).__name__ in ("InterpreterError", "CompilationError") and error.__cause__ is not None:
+    for _ in range(10):  # a submission's exceptions may be each other's causes
+        if type(error).__name__ not in ("InterpreterError", "CompilationError") or error.__cause__ is None:
+            break
         error = error.__cause__
     return error
 
@@ -190,7 +192,8 @@ def describe(path: str, error: BaseException) -> Failure:
     text = " ".join(f"{where}{name}: {message}".split())[:1000]
     if isinstance(cause, SystemExit):
         return Failure("exception", f"{where}the solve called exit({cause.code})")
-    if isinstance(cause, MemoryError) or name in ("OutOfMemoryError", "AcceleratorOutOfMemoryError"):
+    refused = "can't allocate memory" in message  # torch's CPU allocator, as a RuntimeError
+    if isinstance(cause, MemoryError) or refused or name in ("OutOfMemoryError", "AcceleratorOutOfMemoryError"):
         return Failure("memory", text)
     if isinstance(cause, NotImplementedError) and "interpreter" in str(cause):
         return Failure("unsupported", text)

@@ -216,7 +216,7 @@ WANTED = 'extern "C" void solve(const float* input, float* output, int N)'
         ),
         (
             'extern "C" void solve(const float* input, int N, float* output) {}',
-            f"solve takes a pointer where the problem passes a number, or the reverse: define {WANTED}",
+            f"solve takes a pointer where the problem passes a number, or the reverse, or a reference: define {WANTED}",
         ),
     ],
     ids=["mangled", "missing", "two parameters", "wrong order"],

@@ -68,6 +68,12 @@ def test_directory(cli, tmp_path):
     assert "is a directory: name the .cu or .py files" in one_sentence(cli("check", tmp_path))
 
 
+def test_a_control_character_in_a_name(cli, tmp_path):
+    path = tmp_path / "two\nlines.cu"
+    path.write_text("")
+    assert "control character in its name" in one_sentence(cli("check", path))
+
+
 def test_unknown_suffix(cli, tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     assert "a solve file ends in .cu or .py" in one_sentence(cli("submit", tmp_path / "notes.txt"))
@@ -327,6 +333,24 @@ def test_a_cuda_feature_the_cpu_lacks_is_unsupported_with_its_line(cli, tmp_path
     assert re.search(r"unsupported: line 2: mma\.h", done.stdout)
 
 
+@pytest.mark.parametrize(
+    ("line", "verdict", "words"),
+    [
+        ("cudaGraph_t graph;", "unsupported", r"line 3: cudaGraph_t"),
+        ("cudaMallocManaged(&output, 4);", "unsupported", r"line 3: cudaMallocManaged"),
+        ("cudaMaloc(&output, 4);", "compile-error", r"cudaMaloc"),
+    ],
+)
+def test_a_name_of_cuda_that_the_cpu_lacks_is_told_from_a_misspelt_one(cli, tmp_path, line, verdict, words):
+    path = tmp_path / "names.cu"
+    path.write_text(
+        f'// problem: softmax\nextern "C" void solve(const float* input, float* output, int N) {{\n{line}\n}}\n'
+    )
+    done = cli("check", path, "--backend", "cpu")
+    assert re.search(rf"names\.cu +softmax +{verdict}", done.stdout), done.stdout
+    assert re.search(words, done.stdout)
+
+
 def test_without_a_verb_every_bundled_solve_is_judged(cli):
     done = cli("--backend", "cpu")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -422,7 +446,7 @@ def test_sizes_that_are_none(cli, torch_solve, sizes):
 
 def test_a_size_that_does_not_fit_into_memory_is_refused_before_anything_is_judged(cli, torch_solve):
     available = int(re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())[1]) * 1024
-    size = available // 40 + 1  # what a judge holds of an element is 40 bytes and more
+    size = available // 30  # of each element a judge holds 40 bytes
     if size >= 2**31:
         pytest.skip("everything fits into this machine's memory")
     message = one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--sizes", str(size)))
