@@ -41,4 +41,4 @@ SIZE = ctypes.sizeof(Facts)
 
 def text(field: bytes) -> str:
     """A text field, whatever a broken process may have left in it."""
-    return field.split(b"\0")[0].decode("utf-8", "replace").strip()
+    return "".join(c if c.isprintable() else " " for c in field.split(b"\0")[0].decode("utf-8", "replace")).strip()

@@ -221,7 +221,8 @@ class _Trial:
         self._crashes = 0
         self._crash_seconds = 0.0
         self._previous: tuple[int, Arrays] | None = None
-        self._repeated = {c.contents for c in cases if c.contents != c.name and c.group != "timing"}
+        contents = [(case.contents, case.kind) for case in cases]
+        self._repeated = {each for each in contents if contents.count(each) > 1}
 
     def run(self, progress: Callable[[], None]) -> list[CaseResult]:
         results: list[CaseResult] = []
@@ -309,7 +310,7 @@ class _Trial:
             if seen.check is not None:
                 numbers = {k: v for k, v in vars(seen.check).items() if k != "message"}
                 self._previous = (index, seen.outputs)
-                if seen.check.passed and case.contents in self._repeated:
+                if seen.check.passed and (case.contents, case.kind) in self._repeated:
                     self._compare_with_repeat(f"{kind} {case.contents}", seen.outputs)
             out_of_memory = any(f.verdict == rows.OUT_OF_MEMORY for f in seen.findings)
             if reply.outcome != "answered" or "device" in reply.body or out_of_memory:

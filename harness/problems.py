@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +122,13 @@ def _with(value: float) -> Callable[[int, np.random.Generator], np.ndarray]:
     return fill
 
 
+def _twin(n: int, rng: np.random.Generator) -> np.ndarray:
+    # The uniform vector of the same seed with its inside in another order: for a solve that looks at the ends only.
+    x = _uniform(n, rng)
+    rng.shuffle(x[1:-1])
+    return x
+
+
 CONTENTS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
     "uniform": _uniform,
     "normal": lambda n, rng: rng.standard_normal(n),
@@ -134,7 +141,8 @@ CONTENTS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
     "subnormal": lambda n, rng: rng.uniform(-1e-38, 1e-38, n),
 }
 
-SPECIAL_CONTENTS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
+OTHER_CONTENTS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = {
+    "twin": _twin,
     "some-minus-infinity": _some_minus_infinity,
     "first-block-minus-infinity": _first_block_minus_infinity,
     "all-minus-infinity": lambda n, rng: np.full(n, -np.inf),
@@ -144,7 +152,7 @@ SPECIAL_CONTENTS: dict[str, Callable[[int, np.random.Generator], np.ndarray]] = 
 
 
 def _fill_vector(case: Case, rng: np.random.Generator) -> Arrays:
-    contents = CONTENTS.get(case.kind) or SPECIAL_CONTENTS[case.kind]
+    contents = CONTENTS.get(case.kind) or OTHER_CONTENTS[case.kind]
     return {"input": np.ascontiguousarray(contents(case.sizes["N"], rng), dtype=np.float32)}
 
 
@@ -190,8 +198,10 @@ def _softmax_cases(seed: int) -> list[Case]:
         add("main", [n], two_kinds())
     add("random", small_random, list(CONTENTS))
     add("random", [] if medium_random in fixed else [medium_random], two_kinds())
-    add("special", list(SPECIAL_SIZES), list(SPECIAL_CONTENTS))
-    cases += [_again(c) for c in cases if c.name in ("N=1025/uniform", f"N={MEDIUM_SIZES[0]}/uniform")]
+    add("special", list(SPECIAL_SIZES), [kind for kind in OTHER_CONTENTS if kind != "twin"])
+    repeated = [c for c in cases if c.name in ("N=1025/uniform", f"N={MEDIUM_SIZES[0]}/uniform")]
+    cases += [_again(c) for c in repeated]
+    cases += [replace(c, name=f"{c.name}/twin", kind="twin", poison=1 - c.poison) for c in repeated]
     add("large", list(LARGE_SIZES), ["uniform"])
     return cases
 

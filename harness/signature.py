@@ -100,7 +100,7 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
         return (
             f"solve takes a pointer where the problem passes a number, or the reverse, or a reference: define {wanted}"
         )
-    return None
+    return f"solve is not one plain function: define {wanted}"
 
 
 def write_check(parameters: tuple[Parameter, ...], directory: Path) -> None:

@@ -26,6 +26,8 @@ from harness.signature import Parameter
 OUTPUT_BYTES_KEPT = 16 << 10
 REPLY_BYTES = 16 << 20  # no honest reply is longer
 WATCH_SECONDS = 0.1  # how often the resident size is looked at
+START_SECONDS = 120.0  # for the server to import torch and answer its first spawn
+SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class ForkServer:
 
     def _start(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(START_SECONDS)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "harness.server", str(theirs.fileno()), *self._modules],
             pass_fds=[theirs.fileno()],
@@ -74,6 +77,14 @@ class ForkServer:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+        try:
+            self._process.wait(SERVER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.end()
+
+    def end(self) -> None:
+        """Ends the server, whatever state it is in; the next `spawn` starts another one."""
+        self._process.kill()
         self._process.wait()
 
     def spawn(self, task: dict, descriptors: list[int]) -> int:
@@ -92,7 +103,8 @@ class ForkServer:
         try:
             socket.send_fds(self._socket, [json.dumps({"spawn": task}).encode()], descriptors)
             return self._socket.recv(server.MESSAGE_BYTES)
-        except OSError:
+        except OSError:  # it has gone, or has been stopped and does not answer
+            self.end()
             return b""
 
     def kill(self, pid: int) -> None:
@@ -189,6 +201,8 @@ class WorkerHandle:
     def _wait_exit(self) -> int:
         """The wait status, written by the server when the worker, its group and its orphans are gone."""
         if self._status is None:
+            if not _is_readable(self._exit, SERVER_SECONDS):
+                self._fork_server.end()  # a submission has stopped it; its workers die with it
             data = os.read(self._exit, 4)
             # An end of file means that the server itself has ended, and has killed its workers before.
             self._status = struct.unpack("i", data)[0] if len(data) == 4 else int(signal.SIGKILL)
@@ -243,10 +257,8 @@ class WorkerHandle:
             return None
         if not data:
             # Closed: by the process's end, which says more, or by the submission. The server tells which.
-            with selectors.DefaultSelector() as selector:
-                selector.register(self._exit, selectors.EVENT_READ)
-                if selector.select(1.0):
-                    return Reply("ended", {}, self._wait_exit())
+            if _is_readable(self._exit, 1.0):
+                return Reply("ended", {}, self._wait_exit())
             return Reply("garbage", {})
         self._pending += data
         line, newline, rest = self._pending.partition(b"\n")
@@ -260,6 +272,12 @@ class WorkerHandle:
         if not isinstance(body, dict) or body.get("id") != wanted:
             return Reply("garbage", {})
         return Reply("answered", body)
+
+
+def _is_readable(descriptor: int, seconds: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
 
 
 def _clean(value: Any) -> Any:

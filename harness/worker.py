@@ -349,6 +349,7 @@ class Worker:
         self.on_gpu = task["backend"] == "gpu"
         self.facts = Facts.from_address(map_shared(descriptors["facts"], mmap.PAGESIZE))
         self.facts.version = VERSION
+        self.facts.fault_buffer = -1  # a fault before the first call is in no buffer
         memory = DeviceMemory if self.on_gpu else HostMemory
         self.memory = memory(task["arena"], descriptors.get("arena"))
         solve = CudaSolve if task["library"] else PythonSolve

@@ -38,16 +38,16 @@ def main():
             print(f"{name:58} {statistics.median(runs):6.2f} s   (of {len(runs)})", flush=True)
 
         report("--help", [seconds(["--help"], cache) for _ in range(ROUNDS)])
-        report("check of a Triton file, 162 cases", [seconds([*check, triton], cache) for _ in range(ROUNDS)])
+        report("check of a Triton file", [seconds([*check, triton], cache) for _ in range(ROUNDS)])
         cuda.write_text(text)
         report("check of a .cu, the very first: toolchain set up", [seconds([*check, str(cuda)], cache)])
         cold = []
         for round_ in range(ROUNDS):
             cuda.write_text(f"{text}// {round_}\n")
             cold.append(seconds([*check, str(cuda)], cache))
-        report("check of a .cu, 162 cases, not in the build cache", cold)
+        report("check of a .cu, not in the build cache", cold)
         warm = [seconds([*check, str(cuda)], cache) for _ in range(ROUNDS)]
-        report("check of a .cu, 162 cases, in the build cache", warm)
+        report("check of a .cu, in the build cache", warm)
         report("check of a .cu, one case, in the build cache",
                [seconds([*check, str(cuda), "--case", "N=1025/uniform"], cache) for _ in range(ROUNDS)])  # fmt: skip
 
