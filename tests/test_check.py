@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from harness import check as check_module
 from harness.arena import POISONS, poison
 from harness.check import FLT_MIN, PUBLISHED_ATOL, check_bitwise, check_softmax
-from harness.problems import CONTENTS, PROBLEMS, SPECIAL_CONTENTS, Case
+from harness.problems import CONTENTS, OTHER_CONTENTS, PROBLEMS, Case
 
 SOFTMAX = PROBLEMS["softmax"]
 SEED = 1
@@ -57,7 +57,7 @@ NO_POISON = poison(CASES[0], 64, "float32")
 # ---- softmax ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [*CONTENTS, *SPECIAL_CONTENTS])
+@pytest.mark.parametrize("kind", [*CONTENTS, *OTHER_CONTENTS])
 def test_the_correctly_rounded_softmax_passes_with_every_kind_of_contents(kind):
     cases = [case for case in CASES if case.kind == kind]
     assert cases
