@@ -131,13 +131,6 @@ def open_context() -> None:
     _call("cuCtxSetCurrent", context)
 
 
-def free_memory() -> int:
-    """Free device memory in bytes."""
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    _call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-    return free.value
-
-
 def synchronize() -> None:
     """Waits for all work of the context. Raises GpuError with the driver's words if any of it failed."""
     _call("cuCtxSynchronize")

@@ -28,8 +28,8 @@ TICK_US = 0.032
 MIN_SAMPLES, MIN_SECONDS = 30, 0.5
 MAX_SAMPLES, MAX_SECONDS = 5000, 15.0
 LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
-# A duel is fought by several generations of workers: where a process's memory happens to lie makes one faster than the
-# next by a per cent or so, for the same file. Student's t for 5 - 1 degrees of freedom, two-sided 99 %.
+# A duel is fought by several generations of workers: with one pair of processes a file against itself was seen to come
+# out "faster" on an H200, the cause unknown. Student's t for 5 - 1 degrees of freedom, two-sided 99 %.
 GENERATIONS, STUDENT_T = 5, 4.604
 MIN_DUEL_ROUNDS, MAX_DUEL_ROUNDS = 12, 100  # of a generation
 WARM_UP_SECONDS = 0.2
@@ -39,7 +39,8 @@ PREPARE_SECONDS = 60.0  # the first request compiles
 # On the CPU backend a time says little: a few calls.
 CPU_SAMPLES, CPU_SECONDS = 3, 2.0
 
-# CUPTI now and then gives the records of a turn late, or on a clock that has drifted: such a turn is repeated.
+# A sample without any device activity was seen in one race on an H200, the cause unknown: such samples are left out,
+# and a turn of nothing else is repeated.
 MAX_LOST_TURNS = 3
 
 # Two times count as different only if the interval of their ratio lies outside 1 +- this.
@@ -495,7 +496,7 @@ def decide(generations: list[list[Measurement]], problem: str, case: Case, metho
 
     In a generation it is the mean over rounds of the ratio of medians: short kernels differ by less than a tick of the
     GPU's clock, which the medians of many turns resolve together. The interval is Student's over the generations, since
-    rounds of the same two processes share what these happened to get. On the CPU backend there is no verdict.
+    rounds of the same two processes may share more than their files. On the CPU backend there is no verdict.
     """
     logarithms = np.array([np.mean(np.log(first.rounds / second.rounds)) for first, second in generations])
     mean = float(np.mean(logarithms))
