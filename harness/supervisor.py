@@ -101,8 +101,12 @@ class ForkServer:
 
     def _ask(self, task: dict, descriptors: list[int]) -> bytes:
         try:
-            socket.send_fds(self._socket, [json.dumps({"spawn": task}).encode()], descriptors)
-            return self._socket.recv(server.MESSAGE_BYTES)
+            with suppress(BrokenPipeError):  # it has gone; it may have said why before
+                socket.send_fds(self._socket, [json.dumps({"spawn": task}).encode()], descriptors)
+            try:
+                return self._socket.recv(server.MESSAGE_BYTES)
+            except ConnectionResetError:  # told once when it went with the request unread; its last words come next
+                return self._socket.recv(server.MESSAGE_BYTES)
         except OSError:  # it has gone, or has been stopped and does not answer
             self.end()
             return b""

@@ -366,7 +366,17 @@ def test_a_solve_that_kills_the_server_ends_its_own_worker_and_the_next_one_star
             assert ask(worker).outcome == "answered"
 
 
-def test_a_server_that_cannot_import_its_modules_is_an_error_with_a_sentence(arena, tmp_path):
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_server_that_cannot_import_its_modules_is_an_error_with_a_sentence(arena, tmp_path, monkeypatch, ended):
+    """Whether it is asked while it starts or when it has ended."""
+    if ended:
+        start = ForkServer._start
+
+        def start_and_wait(self):
+            start(self)
+            self._process.wait()
+
+        monkeypatch.setattr(ForkServer, "_start", start_and_wait)
     with (
         ForkServer("cpu", ("no_such_module",)) as fork_server,
         pytest.raises(UsageError, match=r"^no worker can be started: importing no_such_module failed: No module named"),
