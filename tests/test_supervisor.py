@@ -349,7 +349,7 @@ def test_a_worker_that_moved_to_another_group_ends_at_the_time_limit_too(judge, 
         "leave('worker', os.getpid())\n"
         "hang()"
     )
-    running = judge(body, seconds=2)
+    running = judge(body, seconds=5)
     pids = noted(tmp_path, "worker", "child")
     assert running.communicate(timeout=20)[0] == "timeout\n"
     wait_for_the_end(pids)
