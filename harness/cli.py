@@ -133,6 +133,49 @@ def compare(a: Path, b: Path, sizes: tuple[int, ...] | None, hot: bool, **flags:
 
 
 @cli.command()
+@_FILES
+@_SIZES
+@click.option("--problem", metavar="NAME", help="Take the files as solves of this problem.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs.")
+@click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
+def profile(
+    files: tuple[Path, ...], sizes: tuple[int, ...] | None, problem: str | None, seed: int, json_path: Path | None
+) -> None:
+    """Count the bytes that one call moves through L2 and DRAM, with ncu (GPU only)."""
+    from harness import profiling, report
+    from harness.backend import choose, machine
+    from harness.build import BuildError
+    from harness.judge import Options, Session, does_not_fit
+    from harness.progress import Progress
+
+    submissions = _read(files, {"problem": problem})
+    chosen = choose("auto", needs_nvcc=any(s.language == "cuda" for s in submissions))
+    if chosen.name != "gpu":
+        raise UsageError(f"profile needs a GPU: {chosen.reason}")
+    ncu = profiling.find_ncu()
+    work = [(s, case) for s in submissions for case in s.problem.timing_cases(sizes)]
+    for submission, case in work:
+        too_large = does_not_fit(submission.problem, case, chosen)
+        if too_large:
+            raise UsageError(f"--sizes {case.elements} {too_large}: name smaller sizes")
+    json_file = report.open_json(json_path) if json_path else None
+    profiles, failures = [], []
+    with Session(chosen, Options(seed), needs_torch=False) as session, Progress() as progress:
+        for submission, case in work:
+            progress.start(f"profiling {submission.path} at {case.elements:,}")
+            try:
+                profiles.append(profiling.profile(submission, case, session, ncu))
+            except (profiling.ProfileError, BuildError) as error:
+                failures.append(f"{submission.path} at {case.elements:,}: {error}")
+    report.print_profiles(profiles)
+    if json_file:
+        report.write_json(json_file, [], machine(chosen), profiles=profiles)
+    for failure in failures:
+        click.echo(f"error: {failure}", err=True)
+    sys.exit(1 if failures else 0)
+
+
+@cli.command()
 @_DB
 @click.option("--problem", metavar="NAME", help="Only this problem.")
 def board(db: Path | None, problem: str | None) -> None:
@@ -250,7 +293,7 @@ def _judge(
     for warning in monitor.warnings() if monitor else []:
         click.echo(f"warning: {warning}", err=True)
     if json_file:
-        report.write_json(json_file, results, description, duels)
+        report.write_json(json_file, results, description, duels=duels)
     if entries:
         record(entries, results, description)
     if missing_tool:

@@ -141,6 +141,15 @@ def reset_persisting_l2() -> None:
     _call("cuCtxResetPersistingL2Cache")
 
 
+def start_profiler() -> None:
+    """From here on a profiler that was told to wait (ncu --profile-from-start off) watches."""
+    _call("cuProfilerStart")
+
+
+def stop_profiler() -> None:
+    _call("cuProfilerStop")
+
+
 def allocate(size: int) -> int:
     """Address of `size` bytes that are an allocation of their own (IPC maps whole allocations)."""
     address = ctypes.c_uint64()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from harness import rows
 from harness.anatomy import lines
 from harness.errors import UsageError
+from harness.profiling import MOVED, Profile
 from harness.rows import Duel, Row
 
 SCHEMA = 1
@@ -70,7 +72,7 @@ def _print_ceilings(results: list[Row], out: Console) -> None:
                 out.print(f"{row.problem}, {size}: copy kernel {t.copy_us:.2f} us, empty kernel {t.empty_us:.2f} us")
 
 
-def print_duels(duels: list[Duel]) -> None:
+def print_duels(duels: Sequence[Duel]) -> None:
     out = console()
     for duel in duels:
         size = " x ".join(f"{value:,}" for value in duel.sizes.values())
@@ -82,6 +84,40 @@ def print_duels(duels: list[Duel]) -> None:
             None: f"emulated, which ranks nothing: {duel.a} against {duel.b}",
         }[duel.verdict]
         out.print(Text(f"{words} at {size}: {duel.a_us:,.2f} us against {duel.b_us:,.2f} us, {ratio}"), soft_wrap=True)
+
+
+def print_profiles(profiles: Sequence[Profile]) -> None:
+    """Each kernel's time and bytes; the bytes of all, as multiples of what the inputs and the outputs hold."""
+    out = console()
+    for profile in profiles:
+        table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+        for name in ("kernel", "grid", "block"):
+            table.add_column(name, overflow="fold")
+        for name in ("us", "DRAM read", "DRAM written", "L2 read", "L2 written"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for kernel in profile.kernels:
+            moved = (kernel.dram_read, kernel.dram_written, kernel.l2_read, kernel.l2_written)
+            cells = [kernel.grid, kernel.block, f"{kernel.us:,.2f}", *(_bytes(count) for count in moved)]
+            table.add_row(Text(_printable(kernel.name)), *cells)
+        ideal = (profile.ideal_read, profile.ideal_written) * 2
+        total = [sum(getattr(k, name) for k in profile.kernels) for name in MOVED]
+        table.add_row("all", "", "", f"{sum(k.us for k in profile.kernels):,.2f}", *map(_bytes, total), style="bold")
+        shares = [f"{moved / least:.2f}x" for moved, least in zip(total, ideal, strict=True)]
+        table.add_row("of the least", "", "", "", *shares)
+        size = " x ".join(f"{value:,}" for value in profile.sizes.values())
+        least = f"at least {_bytes(profile.ideal_read)} to read and {_bytes(profile.ideal_written)} to write"
+        out.print(Text(f"{_printable(profile.file)} ({profile.problem}) at {size}: {least}", style="bold"))
+        out.print(table)
+        if profile.passes > 1:
+            out.print(f"warning: ncu needed {profile.passes} passes, between which caches change")
+
+
+def _bytes(count: float) -> str:
+    """123 B, 2.05 MB, 1.07 GB: three significant digits."""
+    for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= worth:
+            return f"{_three_digits(count / worth)} {unit}"
+    return f"{count:.0f} B"
 
 
 def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
@@ -147,10 +183,13 @@ def open_json(path: Path) -> Any:
         raise UsageError(f"--json {path} cannot be written: {error.strerror}") from None
 
 
-def write_json(file: Any, results: list[Row], machine: dict, duels: list[Duel]) -> None:
+def write_json(
+    file: Any, results: list[Row], machine: dict, *, duels: Sequence[Duel] = (), profiles: Sequence[Profile] = ()
+) -> None:
     document = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
-    if duels:
-        document["duels"] = [duel.to_json() for duel in duels]
+    for name, records in (("duels", duels), ("profiles", profiles)):
+        if records:
+            document[name] = [record.to_json() for record in records]
     file.truncate(0)
     json.dump(_finite(document), file, indent=1, allow_nan=False)
     file.write("\n")

@@ -118,6 +118,18 @@ class HostMemory:
         pass
 
 
+def device_tensor(buffer: Buffer, dtype: str) -> Any:
+    """The torch tensor over a buffer on the GPU, without a copy."""
+    import numpy as np
+    import torch
+
+    from harness import gpu
+
+    numpy_dtype = np.dtype(dtype)
+    count = (buffer.end - buffer.begin) // numpy_dtype.itemsize
+    return torch.as_tensor(gpu.DeviceArray(buffer.begin, count, numpy_dtype.str), device="cuda")
+
+
 class DeviceMemory:
     """A device arena opened through CUDA IPC, or a device mirror of a host arena where IPC is refused."""
 
@@ -147,12 +159,7 @@ class DeviceMemory:
         return Buffer(begin, begin, begin + size, begin + size)
 
     def tensor(self, buffer: Buffer, dtype: str) -> Any:
-        import numpy as np
-        import torch
-
-        numpy_dtype = np.dtype(dtype)
-        count = (buffer.end - buffer.begin) // numpy_dtype.itemsize
-        return torch.as_tensor(self._gpu.DeviceArray(buffer.begin, count, numpy_dtype.str), device="cuda")
+        return device_tensor(buffer, dtype)
 
     def before_call(self) -> None:
         if self._host is not None:
