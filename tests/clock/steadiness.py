@@ -1,8 +1,8 @@
-"""How steady the clock is: benches that must agree, duels that must tie: `python tests/clock/steadiness.py --json PATH`.
+"""How steady the clock is, at N = 500,000 on a GPU: `python tests/clock/steadiness.py --json PATH`.
 
 Ten runs of `bench` on the Triton baseline and the single block must give medians within 2 % of each other; of twenty
-duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not. One case is judged in
-each run, since what is looked at here is time. Both go through the command line, as a user's runs do.
+duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not. Each run judges one
+case, since what is looked at here is time. All go through the command line, as a user's runs do.
 """
 
 from __future__ import annotations
