@@ -34,8 +34,8 @@ class GpuClock:
     """Device time of a call from CUPTI's activity records, and call time by the host's clock with a synchronise.
 
     Before each call, in this order: inputs refilled, outputs poisoned, persisting L2 lines reset, L2 flushed by writing
-    twice its size (unless hot), the device idle. What the device did between then and the synchronise after the call
-    belongs to the call, on whatever stream and by whatever thread.
+    twice its size (unless hot), the device idle. What was asked of the device from then until the synchronise after the
+    call has ended belongs to the call, on whatever stream and by whatever thread.
     """
 
     def __init__(self) -> None:
@@ -59,41 +59,38 @@ class GpuClock:
         no activity.
         """
         self._recorder.resume()
-        windows = _repeat(lambda: self._window(solve, cold), samples, seconds)
-        spans = [(record["start"], record["end"]) for record in self._recorder.take()]
+        recorded = _repeat(lambda: self._recorded(solve, cold), samples, seconds)
+        calls = self._recorder.take_calls(len(recorded))
         self._recorder.pause()
-        device = []
-        for opened, closed in windows:
-            device.append(self._cupti.union([span for span in spans if opened <= span[0] <= closed]))
+        device = [self._cupti.union([(record["start"], record["end"]) for record in call]) for call in calls]
         return {"device": device, "calls": _repeat(lambda: self._call(solve, cold), samples, seconds)}
 
     def anatomy(self, solve: Callable[[], None]) -> dict:
         """{"records": ...}: everything one call did on the device, and what it asked of CUDA until it returned."""
         kinds = (*self._cupti.DEVICE_KINDS, *self._cupti.CALL_KINDS)
-        self._prepare(cold=True)
         self._recorder.resume(kinds)
-        opened = self._recorder.now()
-        solve()
-        returned = self._recorder.now()
-        self._gpu.synchronize()
-        closed = self._recorder.now()
+        returned = self._recorded(solve, cold=True)
+        (records,) = self._recorder.take_calls(1)
         self._recorder.pause(kinds)
-        records = [r for r in self._recorder.take() if opened <= r["start"] <= closed]
+        # The clock's own synchronise comes after the solve has returned.
         return {"records": [r for r in records if r["what"] != "call" or r["start"] <= returned]}
 
-    def _prepare(self, cold: bool) -> None:
+    def _prepare(self, cold: bool, last: Callable[[], None] = lambda: None) -> None:
         _restore(self._contents)
         self._gpu.reset_persisting_l2()
         if cold:
             self._flush.fill_(1)
+        last()
         self._gpu.synchronize()
 
-    def _window(self, solve: Callable[[], None], cold: bool) -> tuple[int, int]:
-        self._prepare(cold)
-        opened = self._recorder.now()
+    def _recorded(self, solve: Callable[[], None], cold: bool) -> int:
+        """Calls once, between marks; when it returned, on the recorder's clock."""
+        self._prepare(cold, self._recorder.mark)
         solve()
+        returned = self._recorder.now()
         self._gpu.synchronize()
-        return opened, self._recorder.now()
+        self._recorder.mark()
+        return returned
 
     def _call(self, solve: Callable[[], None], cold: bool) -> int:
         self._prepare(cold)

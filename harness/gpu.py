@@ -157,6 +157,11 @@ def allocate(size: int) -> int:
     return address.value
 
 
+def fill(address: int, size: int) -> None:
+    """Sets `size` bytes to zero, on the default stream."""
+    _call("cuMemsetD8_v2", ctypes.c_uint64(address), 0, ctypes.c_size_t(size))
+
+
 def free(address: int) -> None:
     _call("cuMemFree_v2", address)
 

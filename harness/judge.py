@@ -139,7 +139,16 @@ class Session:
                 self.copying = True
         return HostArena(problem, cases, guard=MIRROR_GUARD)
 
-    def worker(self, path: Path, problem: Problem, build: Build | None, arena: HostArena | DeviceArena) -> WorkerHandle:
+    def worker(
+        self,
+        path: Path,
+        problem: Problem,
+        build: Build | None,
+        arena: HostArena | DeviceArena,
+        *,
+        timed: bool = False,
+    ) -> WorkerHandle:
+        """A new worker that loads a file; a `timed` one can answer requests for times."""
         case_bytes = sum(segment.capacity for segment in arena.segments)
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return WorkerHandle(
@@ -151,6 +160,7 @@ class Session:
             parameters=problem.parameters,
             arena=arena,
             memory_bytes=min((4 << 30) + 8 * case_bytes, total // 2),
+            timed=timed,
         )
 
 
@@ -279,7 +289,7 @@ class _Trial:
         if reply.body.get("loaded"):
             return worker
         if "failed" in reply.body:
-            failure, text = _pair(reply.body["failed"])
+            failure, text = pair(reply.body["failed"])
             if failure == "ipc":
                 raise IpcRefused(text)
             verdict = {"memory": rows.OUT_OF_MEMORY, "unsupported": rows.UNSUPPORTED}.get(failure, rows.COMPILE_ERROR)
@@ -370,7 +380,7 @@ class _Trial:
 
         body = reply.body
         if "raised" in body:
-            raised, text = _pair(body["raised"])
+            raised, text = pair(body["raised"])
             verdict = {
                 "memory": rows.OUT_OF_MEMORY,
                 "unsupported": rows.UNSUPPORTED,
@@ -514,7 +524,7 @@ def _decide(results: list[CaseResult], flags: set[str], remarks: list[str], opti
     return rows.ACCEPTED, ""
 
 
-def _pair(value: object) -> tuple[str, str]:
+def pair(value: object) -> tuple[str, str]:
     """[kind, text] from a worker, whatever it really sent."""
     if isinstance(value, list) and len(value) == 2:
         return str(value[0]), str(value[1])[:2000]

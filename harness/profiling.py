@@ -31,6 +31,7 @@ METRICS = {
     "dram_written": ("dram__bytes_write.sum", 1),
     "l2_read": ("lts__t_sectors_srcunit_tex_op_read.sum", SECTOR_BYTES),
     "l2_written": ("lts__t_sectors_srcunit_tex_op_write.sum", SECTOR_BYTES),
+    "passes": ("profiler__replayer_passes", 1),
 }
 MOVED = ("dram_read", "dram_written", "l2_read", "l2_written")
 
@@ -43,7 +44,8 @@ class ProfileError(Exception):
 class Kernel:
     """A launch in the profiled call. Bytes; `us` is ncu's duration, with its own overhead and serialisation.
 
-    DRAM counts what the L2 did not hold and what it evicted; L2 what the multiprocessors asked of it past their L1.
+    DRAM counts what the L2 did not hold and what it evicted; L2 what the multiprocessors asked of it past their L1. In
+    more than one pass the caches of the second are not those of the first.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Kernel:
     dram_written: float
     l2_read: float
     l2_written: float
+    passes: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,6 @@ class Profile:
     ideal_read: int
     ideal_written: int
     kernels: list[Kernel]
-    passes: int
 
     def to_json(self) -> dict:
         return {**vars(self), **self.sizes, "kernels": [vars(kernel) for kernel in self.kernels]}
@@ -123,7 +125,6 @@ def profile(submission: Submission, case: Case, session: Session, ncu: str) -> P
         ideal_read=sum(sizes[p.name] for p in problem.buffers if p.role != "out"),
         ideal_written=sum(sizes[p.name] for p in problem.buffers if p.role != "in"),
         kernels=kernels,
-        passes=max([1, *map(int, re.findall(r"- (\d+) pass(?:es)?\b", text))]),
     )
 
 

@@ -84,6 +84,10 @@ def print_duels(duels: Sequence[Duel]) -> None:
             None: f"emulated, which ranks nothing: {duel.a} against {duel.b}",
         }[duel.verdict]
         out.print(Text(f"{words} at {size}: {duel.a_us:,.2f} us against {duel.b_us:,.2f} us, {ratio}"), soft_wrap=True)
+        if duel.copy_us is not None:
+            out.print(f"copy kernel {duel.copy_us:.2f} us in the same rounds")
+        for warning in duel.warnings:
+            out.print(Text(f"warning: {_printable(warning)}"), soft_wrap=True)
 
 
 def print_profiles(profiles: Sequence[Profile]) -> None:
@@ -108,8 +112,8 @@ def print_profiles(profiles: Sequence[Profile]) -> None:
         least = f"at least {_bytes(profile.ideal_read)} to read and {_bytes(profile.ideal_written)} to write"
         out.print(Text(f"{_printable(profile.file)} ({profile.problem}) at {size}: {least}", style="bold"))
         out.print(table)
-        if profile.passes > 1:
-            out.print(f"warning: ncu needed {profile.passes} passes, between which caches change")
+        if any(not kernel.passes <= 1 for kernel in profile.kernels):
+            out.print("warning: ncu needed several passes, between which the caches change")
 
 
 def _bytes(count: float) -> str:

@@ -89,7 +89,8 @@ class Timing:
 class Duel:
     """Two contestants in paired rounds at one size: `ratio` is a's time over b's, with its 99 % interval.
 
-    `verdict` says what a is: faster, slower, or a tie; None on the CPU backend, which ranks nothing.
+    `verdict` says what a is: faster, slower, or a tie; None on the CPU backend, which ranks nothing. `copy_us` is the
+    copy kernel in the same rounds; a warning says why a time cannot be believed.
     """
 
     a: str
@@ -104,6 +105,8 @@ class Duel:
     a_us: float
     b_us: float
     method: str
+    copy_us: float | None = None
+    warnings: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict:
         return _flat(self)

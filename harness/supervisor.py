@@ -130,6 +130,7 @@ class WorkerHandle:
         parameters: tuple[Parameter, ...],
         arena: HostArena | DeviceArena,
         memory_bytes: int,
+        timed: bool = False,
     ) -> None:
         self._fork_server = fork_server
         self._memory_bytes = memory_bytes
@@ -152,6 +153,7 @@ class WorkerHandle:
             "parameters": [asdict(p) for p in parameters],
             "arena": arena.for_worker(),
             "memory_bytes": memory_bytes,
+            "timed": timed,
         }
         try:
             self._pid = fork_server.spawn(task, theirs)

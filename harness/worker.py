@@ -18,10 +18,13 @@ import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.facts import VERSION, Facts
 from harness.signature import Parameter
+
+if TYPE_CHECKING:
+    from harness.clock import CpuClock, GpuClock
 
 C_SCALARS = {"int32": ctypes.c_int, "float32": ctypes.c_float}
 
@@ -43,7 +46,7 @@ class Buffer:
 
 
 class Failure(Exception):
-    """The solve could not be loaded or raised; `kind` is load, ipc, memory, unsupported, bounds or exception."""
+    """The solve could not be loaded or raised; `kind` is load, clock, ipc, memory, unsupported, bounds or exception."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -363,8 +366,18 @@ class Worker:
         self.solve = solve(task, self.facts, self.memory)
         self.roles = {p["name"]: p["role"] for p in task["parameters"]}
         self.dtypes = {p["name"]: p["dtype"] for p in task["parameters"]}
-        self.clock = None
+        self.clock = self.make_clock() if task["timed"] else None
         self.timed: tuple | None = None
+
+    def make_clock(self) -> CpuClock | GpuClock:
+        """Now and not at the first turn: a race's workers start side by side, their turns come one after the other."""
+        from harness.clock import CpuClock, GpuClock
+        from harness.cupti import CuptiError
+
+        try:
+            return GpuClock() if self.on_gpu else CpuClock()
+        except CuptiError as error:
+            raise Failure("clock", f"it cannot be timed: {error}") from None
 
     def place(self, request: dict) -> dict[str, Buffer]:
         return {b["name"]: self.memory.place(b["name"], request["offset"], b["bytes"]) for b in request["buffers"]}
@@ -408,13 +421,11 @@ class Worker:
 
         Each on refilled inputs and poisoned outputs.
         """
-        from harness.clock import CpuClock, GpuClock
+        from harness.cupti import CuptiError
 
         self.memory.before_call()
         buffers = self.place(request)
         self.solve.prepare(buffers, request["sizes"], request)
-        if self.clock is None:
-            self.clock = (GpuClock if self.on_gpu else CpuClock)()
         case = (request["sizes"], request["offset"])
         if case != self.timed:  # the judge has put other contents there
             tensors = {name: self.memory.tensor(buffer, self.dtypes[name]) for name, buffer in buffers.items()}
@@ -429,6 +440,8 @@ class Worker:
                 reply = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
         except Failure as failure:
             return {"raised": [failure.kind, str(failure)]}
+        except CuptiError as error:
+            return {"raised": ["clock", str(error)]}
         self.memory.after_call()
         return reply
 

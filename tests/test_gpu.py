@@ -155,6 +155,14 @@ def test_forged_times_are_not_believed(cli, tmp_path, forgery):
     assert "suspicious" in row["flags"] or 0.9 <= told <= 1.1, row
 
 
+def test_a_forged_time_wins_no_duel_unremarked(cli, tmp_path):
+    path = tmp_path / "forger.py"
+    body = "\n\ndef solve(input, output, N):\n    torch.softmax(input[:N], 0, out=output[:N])\n"
+    path.write_text("import torch\n" + FORGERIES["the judge's clock in the worker"] + body)
+    duel = duel_of(cli, tmp_path, path, "cuda/softmax.cu")
+    assert any("suspicious" in warning and "forger.py" in warning for warning in duel["warnings"]), duel
+
+
 def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path):
     wanted = {
         "cuda/softmax.cu": "accepted",

@@ -1,5 +1,8 @@
 """Timing without a GPU: the interval of a median, the union of device activity, when to stop, how numbers are shown."""
 
+import re
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +11,7 @@ import pytest
 
 from harness import timing
 from harness.arena import HostArena
-from harness.cupti import union
+from harness.cupti import CuptiError, between_marks, union
 from harness.problems import PROBLEMS
 from harness.report import _three_digits, _timing_cells
 from harness.rows import Row, Timing
@@ -48,6 +51,27 @@ def test_the_interval_narrows_with_more_samples_and_is_the_same_when_asked_again
 
 
 # ---- device activity --------------------------------------------------------------------------------------------
+
+
+def fill(correlation, size, start):
+    return {"what": "fill", "start": start, "end": start + 2, "correlation": correlation, "bytes": size}
+
+
+def test_records_belong_to_the_call_between_whose_marks_they_were_asked_for_whatever_their_times():
+    """The second call's kernel seems to have run after the mark that ends the call, the flush inside the call."""
+    records = [
+        *[fill(1, 64, 0), fill(2, 999, 10), fill(3, 64, 20), fill(4, 999, 40)],
+        *[fill(5, 64, 175), fill(6, 999, 170), fill(8, 64, 190), fill(7, 64, 185), fill(9, 999, 180)],
+    ]
+    first, second = between_marks(records, 999, 2)
+    assert [record["correlation"] for record in first] == [3]
+    assert [record["correlation"] for record in second] == [7, 8]
+
+
+@pytest.mark.parametrize("marks", [0, 1, 3, 5])
+def test_a_mark_too_few_or_too_many_is_an_error(marks):
+    with pytest.raises(CuptiError, match=f"has {marks} marks, not 4"):
+        between_marks([fill(i, 999, i) for i in range(marks)], 999, 2)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +134,7 @@ def race(monkeypatch):
             backend=SimpleNamespace(name="gpu"),
             options=SimpleNamespace(seed=1),
             arena=lambda problem, cases: HostArena(problem, cases),
-            worker=lambda path, *_: FakeWorker(path.name, scripts[path.name], clock, log),
+            worker=lambda path, *_, **__: FakeWorker(path.name, scripts[path.name], clock, log),
         )
         problem = PROBLEMS["softmax"]
         contestants = [timing.Contestant(name, Path(name), checked=False) for name in scripts]
@@ -153,9 +177,15 @@ def test_a_median_that_jumps_by_one_tick_of_the_gpus_clock_is_known(race):
     assert len(measured["short"].device) < 100
 
 
-def test_in_a_duel_all_go_on_until_the_last_is_known(race):
+def test_in_a_duel_all_take_part_in_every_round(race):
+    measured, _, _ = race({"a": steady(10_000), "b": noisy}, duel=True)
+    assert len(measured["a"].rounds) == len(measured["b"].rounds) == timing.DUEL_ROUNDS
+
+
+def test_a_duel_of_slow_kernels_has_fewer_rounds(race, monkeypatch):
+    monkeypatch.setattr(timing, "MAX_DUEL_SECONDS", 1.55)  # a turn takes 0.1 s here
     measured, _, _ = race({"a": steady(10_000), "b": steady(20_000)}, duel=True)
-    assert len(measured["a"].rounds) == len(measured["b"].rounds) >= timing.MIN_DUEL_ROUNDS
+    assert len(measured["a"].rounds) == len(measured["b"].rounds) == 16
 
 
 def test_samples_of_the_warm_up_are_dropped(race):
@@ -164,11 +194,10 @@ def test_samples_of_the_warm_up_are_dropped(race):
     assert measured["a"].call.max() == 15.0
 
 
-def test_a_turn_without_device_activity_is_repeated(race):
-    measured, _, _ = race({"a": lambda turn, i: 0 if turn == 4 else 10_000})
-    assert measured["a"].failure == ""
-    assert measured["a"].device.min() == 10.0
-    assert len(measured["a"].rounds) * 10 >= len(measured["a"].device) >= timing.MIN_SAMPLES
+def test_a_single_call_without_device_activity_is_a_failure(race):
+    measured, _, _ = race({"a": lambda turn, i: 0 if (turn, i) == (4, 3) else 10_000, "good": steady(20_000)})
+    assert "no activity on the device" in measured["a"].failure
+    assert np.median(measured["good"].main) == 20.0
 
 
 def test_calls_that_never_cause_device_activity_are_a_failure(race):
@@ -182,6 +211,45 @@ def test_times_that_are_none_are_a_failure_of_their_contestant_alone(race, bad):
     measured, _, _ = race({"bad": lambda turn, i: bad if turn == 4 else 10_000, "good": steady(20_000)})
     assert "no times" in measured["bad"].failure
     assert np.median(measured["good"].main) == 20.0
+
+
+@pytest.mark.parametrize(("wrong_turn", "failure"), [(None, ""), (6, "a timed call gave a wrong answer: .*output")])
+def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(monkeypatch, wrong_turn, failure):
+    """The worker's answers take two forms that are both right, until one is not."""
+    problem, checks = PROBLEMS["softmax"], []
+    monkeypatch.setattr(
+        timing.Race, "_rounds", lambda race, lanes, duel: [race._turn_all(lanes, 1, 0.0) for _ in range(12)]
+    )
+
+    def check(inputs, outputs, reference, poisons):
+        checks.append(outputs["output"].copy())
+        return problem.check(inputs, outputs, reference, poisons)
+
+    counting = replace(problem, check=check)
+
+    class Solves(FakeWorker):
+        def request(self, body, seconds):
+            x = arena.read("input").astype(np.float64)
+            y = (np.exp(x - x.max()) / np.exp(x - x.max()).sum()).astype(np.float32)
+            y[0] = np.nextafter(y[0], np.float32(1 if self.turns % 2 else 0))
+            if self.turns + 1 == wrong_turn:
+                y[3] = 0
+            begin, end = arena._ranges.payloads["output"]
+            arena._bytes[begin:end] = y.view(np.uint8)
+            return super().request(body, seconds)
+
+    case = problem.timing_case(8)
+    with HostArena(counting, [case]) as arena:
+        session = SimpleNamespace(
+            backend=SimpleNamespace(name="gpu"),
+            options=SimpleNamespace(seed=1),
+            arena=lambda *_: nullcontext(arena),
+            worker=lambda path, *_, **__: Solves(path.name, steady(1000), SimpleNamespace(now=0.0), []),
+        )
+        with timing.Race(session, counting, [case], [timing.Contestant("a", Path("a"))], None) as raced:
+            (measured,) = raced.run(case)
+    assert len(checks) == (2 if wrong_turn is None else 3)
+    assert re.match(failure or "$", measured.failure)
 
 
 # ---- duels ------------------------------------------------------------------------------------------------------
@@ -236,6 +304,13 @@ def test_a_difference_inside_the_dead_zone_is_a_tie_however_sure():
 
 def test_a_duel_that_is_not_a_number_is_a_tie():
     assert outcome([(np.full(4, np.nan), np.full(4, 1.0))] * timing.GENERATIONS).verdict == "tie"
+
+
+def test_the_copy_kernel_of_the_same_rounds_stands_beside_the_verdict():
+    case = PROBLEMS["softmax"].timing_case(8)
+    race = [measurement(name, np.full(12, us)) for name, us in (("a", 10.0), ("b", 20.0), ("copy", 3.0))]
+    duel = timing.decide([race] * timing.GENERATIONS, "softmax", case, "on a GPU")
+    assert (duel.verdict, duel.a_us, duel.b_us, duel.copy_us) == ("faster", 10.0, 20.0, 3.0)
 
 
 def test_on_the_cpu_backend_a_duel_has_no_verdict():

@@ -1,8 +1,8 @@
 """How steady the clock is, at N = 500,000 on a GPU: `python tests/clock/steadiness.py --json PATH`.
 
-Ten runs of `bench` on the Triton baseline and the single block must give medians within 2 % of each other; of twenty
-duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not. Each run judges one
-case, since what is looked at here is time. All go through the command line, as a user's runs do.
+Ten benches of the Triton baseline and the single block, each with new workers, must give medians within 2 % of each
+other; of twenty duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not.
+What `bench` and `compare` do is done here in one process, so that files are judged once.
 """
 
 from __future__ import annotations
@@ -10,80 +10,85 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-BASELINE, ONE_BLOCK = "triton_solutions/softmax_baseline.py", "cuda/softmax.cu"
+sys.path.insert(0, str(ROOT))
+
+from harness import rows, timing  # noqa: E402 (the repository first)
+from harness.backend import choose, machine  # noqa: E402
+from harness.judge import Options, Session, judge  # noqa: E402
+from harness.noise import Monitor  # noqa: E402
+from harness.progress import Progress  # noqa: E402
+from harness.submission import read_submissions  # noqa: E402
+
 BENCHES, LARGEST_SPREAD = 10, 0.02
 DUELS, LEAST_TIES = 20, 19
+CASE = "N=1025/uniform"  # the one that is judged: what is looked at here is time
 
 
-def run(*arguments: str) -> dict:
-    """The JSON of one run of the judge; ends the process where the run fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.json"
-        command = [sys.executable, "-m", "harness", *arguments, "--case", "N=1025/uniform", "--backend", "gpu"]
-        started = time.monotonic()
-        done = subprocess.run([*command, "--json", str(path)], cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-        return {**json.loads(path.read_text()), "seconds": time.monotonic() - started}
-
-
-def benches(count: int) -> tuple[dict, bool]:
-    runs, medians, machine = [], {}, {}
-    for i in range(count):
-        document = run("bench", BASELINE, ONE_BLOCK)
-        machine = document["machine"]
-        found = {row["file"]: row["timings"][0] for row in document["rows"]}
-        for file, timing in found.items():
-            medians.setdefault(file, []).append(timing["device_us"])
-        runs.append(
-            {file: {k: t[k] for k in ("device_us", "low_us", "high_us", "call_us")} for file, t in found.items()}
-        )
-        print(
-            f"bench {i + 1} of {count}, {document['seconds']:.0f} s", {f: v[-1] for f, v in medians.items()}, flush=True
-        )
-    spread = {file: (max(values) - min(values)) / sorted(values)[len(values) // 2] for file, values in medians.items()}
-    for file, value in spread.items():
-        print(f"{file}: medians {min(medians[file]):.2f} to {max(medians[file]):.2f} us, spread {value:.2%}")
-    passed = all(spread[file] < LARGEST_SPREAD for file in (BASELINE, ONE_BLOCK))
-    return {"machine": machine, "runs": runs, "spread": spread, "passed": passed}, passed
-
-
-def duels(count: int) -> tuple[dict, bool]:
-    fought = []
-    with tempfile.TemporaryDirectory() as folder:
-        twin = Path(folder) / "twin.py"
-        shutil.copy(ROOT / BASELINE, twin)
-        for i in range(count):
-            document = run("compare", BASELINE, str(twin))
-            (duel,) = document["duels"]
-            fought.append({**duel, "b": "a copy of it"})
-            print(
-                f"duel {i + 1} of {count}, {document['seconds']:.0f} s: {duel['verdict']} {duel['ratio']:.4f}",
-                flush=True,
-            )
-    ties = sum(duel["verdict"] == "tie" for duel in fought)
-    passed = ties >= LEAST_TIES * count / DUELS
-    print(f"{ties} ties in {count} duels of {BASELINE} against itself")
-    return {"machine": document["machine"], "duels": fought, "ties": ties, "passed": passed}, passed
+def save(path: Path, document: dict) -> None:
+    scratch = path.with_suffix(".new")
+    scratch.write_text(json.dumps(document, indent=1) + "\n")
+    scratch.replace(path)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", type=Path, required=True, help="where the figures go")
-    parser.add_argument("--benches", type=int, default=BENCHES)
-    parser.add_argument("--duels", type=int, default=DUELS)
-    options = parser.parse_args()
-    bench, bench_passed = benches(options.benches)
-    duel, duel_passed = duels(options.duels)
-    options.json.write_text(json.dumps({"schema": 1, "benches": bench, "duels": duel}, indent=1) + "\n")
-    return 0 if bench_passed and duel_passed else 1
+    parser.add_argument("--json", type=Path, required=True, help="where the figures go, after each step")
+    path = parser.parse_args().json
+    backend = choose("gpu", needs_nvcc=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Session(backend, Options(seed=1, case=CASE), needs_torch=True) as session,
+        Progress() as progress,
+    ):
+        twin = Path(folder) / "twin.py"
+        shutil.copy(ROOT / "triton_solutions" / "softmax_baseline.py", twin)
+        files = [ROOT / "triton_solutions" / "softmax_baseline.py", ROOT / "cuda" / "softmax.cu", twin]
+        baseline, one_block, other = (read_submissions(file, None)[0] for file in files)
+        judged = [(judge(s, session, progress.cases), s) for s in (baseline, one_block)]
+        if any(row.verdict != rows.ACCEPTED for row, _ in judged):
+            sys.exit(f"not accepted: {[(row.file, row.message) for row, _ in judged]}")
+        monitor = Monitor()
+        document: dict = {"schema": 1, "machine": machine(backend), "benches": [], "duels": []}
+
+        medians: dict[str, list[float]] = {}
+        for number in range(BENCHES):
+            started = time.monotonic()
+            timed = timing.time_rows(judged, session, monitor, progress, timing.Plan())
+            found = {Path(row.file).name: row.timings[0] for row in timed}
+            for name, one in found.items():
+                medians.setdefault(name, []).append(one.device_us)
+            shown = ("device_us", "low_us", "high_us", "call_us", "copy_us", "empty_us", "throttled_samples")
+            document["benches"].append({name: {key: vars(one)[key] for key in shown} for name, one in found.items()})
+            save(path, document)
+            figures = ", ".join(f"{name} {values[-1]:.2f} us" for name, values in medians.items())
+            print(f"bench {number + 1} of {BENCHES}, {time.monotonic() - started:.0f} s: {figures}", flush=True)
+        document["spread"] = {name: (max(v) - min(v)) / sorted(v)[len(v) // 2] for name, v in medians.items()}
+        for name, values in medians.items():
+            print(f"{name}: {min(values):.2f} to {max(values):.2f} us, spread {document['spread'][name]:.2%}")
+
+        for number in range(DUELS):
+            started = time.monotonic()
+            (duel,) = timing.duel(baseline, other, session, monitor, progress, timing.Plan())
+            document["duels"].append({**duel.to_json(), "a": "softmax_baseline.py", "b": "a copy of it"})
+            save(path, document)
+            interval = f"{duel.ratio:.4f} ({duel.low:.4f} to {duel.high:.4f})"
+            print(
+                f"duel {number + 1} of {DUELS}, {time.monotonic() - started:.0f} s: {duel.verdict} {interval}",
+                flush=True,
+            )
+    ties = sum(duel["verdict"] == "tie" for duel in document["duels"])
+    document["noise"] = {**monitor.summary(), "warnings": monitor.warnings()}
+    steady = all(document["spread"][file.name] < LARGEST_SPREAD for file in files[:2])
+    document["passed"] = steady and ties >= LEAST_TIES
+    save(path, document)
+    print(f"{ties} ties in {DUELS} duels of the baseline against itself")
+    return 0 if document["passed"] else 1
 
 
 if __name__ == "__main__":
