@@ -69,11 +69,11 @@ class GpuClock:
         """{"records": ...}: everything one call did on the device, and what it asked of CUDA until it returned."""
         kinds = (*self._cupti.DEVICE_KINDS, *self._cupti.CALL_KINDS)
         self._recorder.resume(kinds)
-        returned = self._recorded(solve, cold=True)
+        called, returned = self._recorded(solve, cold=True)
         (records,) = self._recorder.take_calls(1)
         self._recorder.pause(kinds)
-        # The clock's own synchronise comes after the solve has returned.
-        return {"records": [r for r in records if r["what"] != "call" or r["start"] <= returned]}
+        # Before and after it the clock itself synchronises. Calls are timed by the host, as `called` is.
+        return {"records": [r for r in records if r["what"] != "call" or called <= r["start"] <= returned]}
 
     def _prepare(self, cold: bool, last: Callable[[], None] = lambda: None) -> None:
         _restore(self._contents)
@@ -83,14 +83,15 @@ class GpuClock:
         last()
         self._gpu.synchronize()
 
-    def _recorded(self, solve: Callable[[], None], cold: bool) -> int:
-        """Calls once, between marks; when it returned, on the recorder's clock."""
+    def _recorded(self, solve: Callable[[], None], cold: bool) -> tuple[int, int]:
+        """Calls once, between marks; when it was called and when it returned, on the recorder's clock."""
         self._prepare(cold, self._recorder.mark)
+        called = self._recorder.now()
         solve()
         returned = self._recorder.now()
         self._gpu.synchronize()
         self._recorder.mark()
-        return returned
+        return called, returned
 
     def _call(self, solve: Callable[[], None], cold: bool) -> int:
         self._prepare(cold)

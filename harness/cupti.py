@@ -6,7 +6,7 @@ nanoseconds at 16 and 24; of calls of the API at 8 and 16. The correlation, a nu
 API in this process, lies at byte 92 of a kernel, 44 of a copy or fill, 32 of a call.
 
 Which call of a solve a record belongs to is told by correlations and not by times: CUPTI converts the GPU's clock to
-the host's, and on an H200 records were seen up to about 12 us late, so that short kernels fell out of the window of the
+the host's, and on an H200 records were seen more than 5 us late, so that short kernels fell out of the window of the
 call that had caused them.
 """
 

@@ -5,6 +5,7 @@ import re
 
 from conftest import ROOT
 
+VERBS = ("submit", "check", "bench", "compare", "profile", "board", "problems")
 README = (ROOT / "README.md").read_text()
 
 
@@ -66,13 +67,13 @@ def test_the_table_of_clocks_is_the_measurement():
 
 
 def test_every_command_line_names_verbs_and_flags_that_exist(cli):
-    known = "".join(cli(verb, "--help").stdout for verb in ("submit", "check", "bench", "compare", "board"))
+    known = "".join(cli(verb, "--help").stdout for verb in VERBS)
     commands = re.findall(r"python -m harness([^`\n]*)", README)
     assert len(commands) > 5
     for command in commands:
         words = command.split("#")[0].split()
         if words and not words[0].startswith("-"):
-            assert words[0] in ("submit", "check", "bench", "compare", "board", "problems"), command
+            assert words[0] in VERBS, command
         assert all(word in known for word in words if word.startswith("--")), command
 
 
