@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from harness import gpu
+from harness.layout import Layout
 from harness.problems import Arrays, Case, Problem
 
 PAGE = mmap.PAGESIZE
@@ -54,6 +55,20 @@ class Damage:
     def __str__(self) -> str:
         more = f" ({self.elements} elements of the guard band changed)" if self.elements > 1 else ""
         return f"wrote {outside(self.buffer, self.index, self.length)}{more}"
+
+
+@dataclass(frozen=True)
+class GapDamage:
+    """Poison between the rows of an output that is gone: `elements` elements, the first at `index` of the buffer."""
+
+    buffer: str
+    index: int
+    elements: int
+    layout: Layout
+
+    def __str__(self) -> str:
+        more = f" ({self.elements} elements between rows changed)" if self.elements > 1 else ""
+        return f"wrote {self.buffer}{self.layout.place_in_buffer(self.index)}{more}"
 
 
 def outside(buffer: str, index: int, length: int) -> str:
@@ -109,6 +124,26 @@ class _Ranges:
         self.guards.append((edge, total))
 
 
+def _gap_damage(arena: HostArena | DeviceArena) -> GapDamage | None:
+    """The first gap between rows of an output in which the poison of the last `prepare` is not intact.
+
+    Gaps of an input need no look of their own: inputs are compared whole.
+    """
+    problem, case, flip = arena.problem, arena.case, arena.flip
+    for parameter in problem.buffers:
+        layout = problem.layouts(case.sizes)[parameter.name]
+        if parameter.role != "out" or not layout.gap:
+            continue
+        before = layout.gaps(poison(case, layout.length, parameter.dtype, flip))
+        unsigned = f"u{before.itemsize}"
+        changed = layout.gaps(arena.read(parameter.name)).view(unsigned) != before.view(unsigned)
+        if changed.any():
+            row, column = divmod(int(np.argmax(changed)), layout.gap)
+            index = row * layout.stride + layout.shape[1] + column
+            return GapDamage(parameter.name, index, int(np.count_nonzero(changed)), layout)
+    return None
+
+
 def _contents(segment: Segment, case: Case, inputs: Arrays, flip: bool, size: int) -> np.ndarray:
     """The bytes that a buffer of `size` bytes holds before a call: the input, or poison."""
     if segment.name in inputs:
@@ -157,6 +192,7 @@ class HostArena:
 
     def prepare(self, case: Case, inputs: Arrays, flip: bool) -> None:
         """Writes guards, the inputs and poison for one call."""
+        self.case, self.flip = case, flip
         self._ranges = _Ranges(self.problem, self.segments, self.total, case)
         for begin, end in self._ranges.guards:
             self._bytes[begin:end] = self._pattern
@@ -170,13 +206,13 @@ class HostArena:
         begin, end = self._ranges.payloads[name]
         return self._bytes[begin:end].copy().view(segment.dtype)
 
-    def damage(self) -> Damage | None:
-        """The first guard that is not as `prepare` left it."""
+    def damage(self) -> Damage | GapDamage | None:
+        """The first guard, or gap between an output's rows, that is not as `prepare` left it."""
         for index, (begin, end) in enumerate(self._ranges.guards):
             wrong = np.flatnonzero(self._bytes[begin:end] != self._pattern)
             if len(wrong):
                 return _describe_damage(self.segments, self._ranges, index, wrong)
-        return None
+        return _gap_damage(self)
 
     def for_worker(self) -> dict:
         """What a worker needs to open the arena (beside the descriptor), as JSON values."""
@@ -218,6 +254,7 @@ class DeviceArena:
 
     def prepare(self, case: Case, inputs: Arrays, flip: bool) -> None:
         torch = self._torch
+        self.case, self.flip = case, flip
         self._ranges = _Ranges(self.problem, self.segments, self.total, case)
         for begin, end in self._ranges.guards:
             self._bytes[begin:end] = self._pattern
@@ -232,13 +269,13 @@ class DeviceArena:
         begin, end = self._ranges.payloads[name]
         return self._bytes[begin:end].cpu().numpy().view(segment.dtype)
 
-    def damage(self) -> Damage | None:
+    def damage(self) -> Damage | GapDamage | None:
         for index, (begin, end) in enumerate(self._ranges.guards):
             wrong = self._bytes[begin:end] != self._pattern
             if bool(wrong.any()):
                 offsets = self._torch.nonzero(wrong).flatten().cpu().numpy()
                 return _describe_damage(self.segments, self._ranges, index, offsets)
-        return None
+        return _gap_damage(self)
 
     def for_worker(self) -> dict:
         return {

@@ -12,7 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+import ml_dtypes  # makes bfloat16 known to NumPy by its name
 import numpy as np
+
+from harness.layout import Layout
 
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 FLT_MIN = float(np.finfo(np.float32).tiny)
@@ -24,8 +27,10 @@ PUBLISHED_ATOL = PUBLISHED_RTOL = 1e-5
 class Check:
     """The outcome for one output.
 
-    `message` is "" if passed. `ratio` is the worst element's error in units of its tolerance, `relative_l2` is
-    ||got - expected|| / ||expected|| in float64, `published_passed` whether atol = rtol = 1e-5 would have passed it.
+    `message` is "" if passed. `index` is that of the worst element, row by row without gaps, and `ratio` its error in
+    units of its tolerance; `relative_l2` is ||got - expected|| / ||expected|| in float64, where a number is expected;
+    `total` the sum of the worst element's row. `published_passed` is whether atol = rtol = 1e-5 would have passed it:
+    for types that cannot hold such a result, for which nothing like it is published, the same as `passed`.
     """
 
     passed: bool
@@ -45,35 +50,62 @@ PART = 1 << 22
 Result = TypeVar("Result")
 
 
-def in_parts(function: Callable[[slice], Result], n: int) -> list[Result]:
-    """function(slice) for consecutive slices that cover range(n), the results in order."""
-    parts = [slice(start, min(start + PART, n)) for start in range(0, n, PART)]
+def in_parts(function: Callable[[slice], Result], n: int, width: int = 1) -> list[Result]:
+    """function(slice) for consecutive slices that cover range(n), whose items have `width` elements each, in order."""
+    step = max(1, PART // width)
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     if len(parts) == 1:
         return [function(parts[0])]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(function, parts))
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """What rounding a float32 result to a type may add: `relative` to it, and `absolute` where it is subnormal."""
+
+    relative: float
+    absolute: float
+
+
+# By type of the output. That of float32 itself is in the other terms of the bound. Half the distance of two subnormals
+# would do; a whole one lets converters pass that cut instead of rounding there.
+ROUNDINGS = {
+    "float32": Rounding(0.0, 0.0),
+    "float16": Rounding(2.0**-11, float(ml_dtypes.finfo("float16").smallest_subnormal)),
+    "bfloat16": Rounding(2.0**-8, float(ml_dtypes.finfo("bfloat16").smallest_subnormal)),
+}
+
+
 def check_softmax(x: np.ndarray, y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
-    """Checks y (float32, shape (N,)) against r = softmax(x) in float64, both of shape (N,).
+    """Checks y against r = softmax(x) in float64, of vectors of shape (N,) or of the rows of matrices (rows, N).
 
-    Element i passes iff |y_i - r_i| <= (1e-5 + 2 u sqrt(N) + 4 u |x_i - m|) r_i + 2 FLT_MIN with u = 2^-24, NaN
-    matching NaN. The term in |x_i - m| is the condition of exp; the term in sqrt(N) the usual growth of the rounding
-    error of a sum (Blanchard, Higham and Higham, 2021, "Accurately computing the log-sum-exp and softmax functions",
-    IMA J. Numer. Anal. 41). The sum needs no rule of its own: sum_i |x_i - m| r_i <= log N, so the elements' bounds
-    keep it within 1e-5 + 2 u sqrt(N) + 4 u log N of 1.
+    Element i passes iff |y_i - r_i| <= (1e-5 + 2 u sqrt(N) + 4 u |x_i - m| + v) r_i + 2 FLT_MIN + w with u = 2^-24, m
+    the maximum of its row, v and w the output's Rounding (0 of float32), NaN matching NaN. The term in |x_i - m| is the
+    condition of exp; the term in sqrt(N) the usual growth of the rounding error of a sum (Blanchard, Higham and Higham,
+    2021, "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal. 41). The sum needs no rule
+    of its own: sum_i |x_i - m| r_i <= log N, so the elements' bounds keep it within 1e-5 + 2 u sqrt(N) + 4 u log N (and
+    v, and N w) of 1. A half type is held to float32 arithmetic and one rounding at the end.
     """
-    if np.isnan(r[0]):  # the reference is NaN everywhere or nowhere
-        return _compare(y, r, poison, lambda part: np.where(np.isnan(y[part]), 0.0, np.inf))
-
-    growth = 2 * UNIT_ROUNDOFF * np.sqrt(len(r))
-    maximum = float(x.max())
+    columns = r.shape[-1]
+    rounding = ROUNDINGS[str(y.dtype)]
+    relative = 1e-5 + 2 * UNIT_ROUNDOFF * np.sqrt(columns) + rounding.relative
+    absolute = 2 * FLT_MIN + rounding.absolute
+    with np.errstate(invalid="ignore"):  # ml_dtypes warns of NaN
+        maxima = x.reshape(-1, columns).max(axis=1).astype(np.float64)
+    flat_x, flat_y, flat_r = x.reshape(-1), y.reshape(-1), r.reshape(-1)
 
     def ratio(part: slice) -> np.ndarray:
+        expected = flat_r[part]
+        maximum = maxima[0] if len(maxima) == 1 else maxima[np.arange(part.start, part.stop) // columns]
         # Where r is 0 its relative term vanishes, even where |x - m| is infinite.
-        condition = np.where(r[part] > 0, np.abs(x[part].astype(np.float64) - maximum), 0.0)
-        bound = (1e-5 + growth + 4 * UNIT_ROUNDOFF * condition) * r[part] + 2 * FLT_MIN
-        return np.abs(y[part].astype(np.float64) - r[part]) / bound
+        condition = np.where(expected > 0, np.abs(flat_x[part].astype(np.float64) - maximum), 0.0)
+        bound = (relative + 4 * UNIT_ROUNDOFF * condition) * expected + absolute
+        ratios = np.abs(flat_y[part].astype(np.float64) - expected) / bound
+        missing = np.isnan(expected)  # a row's reference is NaN everywhere or nowhere
+        if missing.any():
+            ratios[missing] = np.where(np.isnan(flat_y[part][missing]), 0.0, np.inf)
+        return ratios
 
     return _compare(y, r, poison, ratio)
 
@@ -84,7 +116,7 @@ def check_bitwise(y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    return array.view(np.uint32)
+    return array.view(f"u{array.itemsize}")
 
 
 @dataclass(frozen=True)
@@ -96,14 +128,20 @@ class _Part:
     wrong: int
     unwritten: int
     first_unwritten: int
-    total: float
     error_squares: float
     squares: float
     published: bool
 
 
 def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[slice], np.ndarray]) -> Check:
-    """A Check from the ratio of error to tolerance of each element; what is not <= 1 is wrong, NaN included."""
+    """A Check from the ratio of error to tolerance of each element; what is not <= 1 is wrong, NaN included.
+
+    All of one shape; `ratio` takes slices of it row by row.
+    """
+    shape = y.shape
+    is_published = str(y.dtype) == "float32"
+    matrix = y.reshape(-1, shape[-1])
+    y, r, poison = y.reshape(-1), r.reshape(-1), poison.reshape(-1)
 
     def look(part: slice) -> _Part:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -112,7 +150,11 @@ def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[
             still_poison = (_bits(y[part]) == _bits(poison[part])) & ~(y[part] == r[part])
             ratios[np.isnan(ratios) | still_poison] = np.inf
             wide = y[part].astype(np.float64)
-            error = wide - r[part]
+            expected = r[part]
+            known = ~np.isnan(expected)
+            if not known.all():
+                wide, expected = wide[known], expected[known]
+            error = wide - expected
             worst = int(np.argmax(ratios))
             return _Part(
                 worst=float(ratios[worst]),
@@ -120,30 +162,35 @@ def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[
                 wrong=int(np.count_nonzero(~(ratios <= 1))),
                 unwritten=int(np.count_nonzero(still_poison)),
                 first_unwritten=part.start + int(np.argmax(still_poison)),
-                total=float(wide.sum()),
                 error_squares=float(error @ error),
-                squares=float(r[part] @ r[part]),
-                published=np.allclose(wide, r[part], rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL, equal_nan=True),
+                squares=float(expected @ expected),
+                published=not is_published
+                or np.allclose(y[part], r[part], rtol=PUBLISHED_RTOL, atol=PUBLISHED_ATOL, equal_nan=True),
             )
 
     parts = in_parts(look, len(r))
     worst = max(parts, key=lambda part: part.worst)
     wrong = sum(part.wrong for part in parts)
     unwritten = sum(part.unwritten for part in parts)
-    total = sum(part.total for part in parts)
     squares = sum(part.squares for part in parts)
     relative_l2 = math.sqrt(sum(part.error_squares for part in parts) / squares) if squares > 0 else math.nan
-    published = all(part.published for part in parts)
 
     index = next((part.first_unwritten for part in parts if part.unwritten), worst.worst_index)
+    row = index // shape[-1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = sum(in_parts(lambda part: float(matrix[row, part].astype(np.float64).sum()), shape[-1]))
+    place = Layout(shape).place(index)
     got, expected = float(y[index]), float(r[index])
     message = ""
     if unwritten:
         more = f" and {unwritten - 1} more" if unwritten > 1 else ""
-        message = f"output not written at index {index}{more}: the poison is still there, expected {expected:.9g}"
+        where = f"index {index}" if len(shape) == 1 else place[1:-1]
+        message = f"output not written at {where}{more}: the poison is still there, expected {expected:.9g}"
     elif wrong:
         message = (
-            f"output[{index}] is {got:.9g}, expected {expected:.9g} (error {worst.worst:.3g} x the tolerance; "
-            f"{wrong} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; sum {total:.9g})"
+            f"output{place} is {got:.9g}, expected {expected:.9g} (error {worst.worst:.3g} x the tolerance; "
+            f"{wrong} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; "
+            f"sum{f' of row {row}' if len(shape) > 1 else ''} {total:.9g})"
         )
+    published = all(part.published for part in parts) if is_published else not message
     return Check(not message, message, index, got, expected, worst.worst, relative_l2, total, published)

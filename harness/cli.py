@@ -38,19 +38,21 @@ _DB = click.option("--db", metavar="PATH", type=click.Path(path_type=Path), help
 _HOT = click.option("--hot", is_flag=True, help="With the L2 as the call before left it (bench: beside a cold one).")
 
 
-def _sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+def _sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[tuple[int, ...], ...] | None:
     if value is None:
         return None
     try:
-        sizes = tuple(int(word) for word in value.replace("_", "").split(","))
+        shapes = tuple(tuple(map(int, word.split("x"))) for word in value.replace("_", "").lower().split(","))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no list of numbers such as 1024,500000") from None
-    if any(size < 1 or size >= 2**31 for size in sizes):
+        raise click.BadParameter(f"{value!r} is no list of sizes such as 1024,500000 or 4096x1024") from None
+    if any(not 1 <= size < 2**31 for shape in shapes for size in shape):
         raise click.BadParameter("sizes lie between 1 and 2,147,483,647")
-    return sizes
+    return shapes
 
 
-_SIZES = click.option("--sizes", metavar="N,N,...", callback=_sizes, help="Sizes to time, not the problem's own.")
+_SIZES = click.option(
+    "--sizes", metavar="N,...|ROWSxCOLS,...", callback=_sizes, help="Sizes to time, not the problem's own."
+)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -107,7 +109,12 @@ def check(files: tuple[Path, ...], **flags: Any) -> None:
 )
 @_judging_flags
 def bench(
-    files: tuple[Path, ...], sizes: tuple[int, ...] | None, hot: bool, anatomy: bool, against: str, **flags: Any
+    files: tuple[Path, ...],
+    sizes: tuple[tuple[int, ...], ...] | None,
+    hot: bool,
+    anatomy: bool,
+    against: str,
+    **flags: Any,
 ) -> None:
     """Judge files, then time them together, in turns, at several sizes."""
     from harness.timing import Plan
@@ -122,7 +129,7 @@ def bench(
 @_SIZES
 @_HOT
 @_judging_flags
-def compare(a: Path, b: Path, sizes: tuple[int, ...] | None, hot: bool, **flags: Any) -> None:
+def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bool, **flags: Any) -> None:
     """Judge two files, then let them take turns: is A faster than B, slower, or is it a tie?"""
     from harness.timing import Plan
 
@@ -139,10 +146,14 @@ def compare(a: Path, b: Path, sizes: tuple[int, ...] | None, hot: bool, **flags:
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs.")
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def profile(
-    files: tuple[Path, ...], sizes: tuple[int, ...] | None, problem: str | None, seed: int, json_path: Path | None
+    files: tuple[Path, ...],
+    sizes: tuple[tuple[int, ...], ...] | None,
+    problem: str | None,
+    seed: int,
+    json_path: Path | None,
 ) -> None:
     """Count the bytes that one call moves through L2 and DRAM, with ncu (GPU only)."""
-    from harness import profiling, report
+    from harness import profiling, report, rows
     from harness.backend import choose, machine
     from harness.build import BuildError
     from harness.judge import Options, Session, does_not_fit
@@ -153,20 +164,21 @@ def profile(
     if chosen.name != "gpu":
         raise UsageError(f"profile needs a GPU: {chosen.reason}")
     ncu = profiling.find_ncu()
-    work = [(s, case) for s in submissions for case in s.problem.timing_cases(sizes)]
+    work = [(s, case) for s in submissions for case in s.problem.timing_cases(sizes, chosen.name)]
     for submission, case in work:
         too_large = does_not_fit(submission.problem, case, chosen)
         if too_large:
-            raise UsageError(f"--sizes {case.elements} {too_large}: name smaller sizes")
+            raise UsageError(f"--sizes {_as_typed(submission.problem, case)} {too_large}: name smaller sizes")
     json_file = report.open_json(json_path) if json_path else None
     profiles, failures = [], []
     with Session(chosen, Options(seed), needs_torch=False) as session, Progress() as progress:
         for submission, case in work:
-            progress.start(f"profiling {submission.path} at {case.elements:,}")
+            size = rows.size_text(submission.problem.shape(case))
+            progress.start(f"profiling {submission.path} at {size}")
             try:
                 profiles.append(profiling.profile(submission, case, session, ncu))
             except (profiling.ProfileError, BuildError) as error:
-                failures.append(f"{submission.path} at {case.elements:,}: {error}")
+                failures.append(f"{submission.path} at {size}: {error}")
     report.print_profiles(profiles)
     if json_file:
         report.write_json(json_file, [], machine(chosen), profiles=profiles)
@@ -210,6 +222,11 @@ def problems(name: str | None, seed: int) -> None:
         click.echo(f"{problem.name}: {problem.summary}\n    {c_declaration(problem.parameters)}")
 
 
+def _as_typed(problem: Any, case: Any) -> str:
+    """A timed size as --sizes takes it."""
+    return "x".join(map(str, problem.shape(case).values()))
+
+
 def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     from harness.submission import read_submissions
 
@@ -245,11 +262,11 @@ def _judge(
         raise UsageError("--anatomy needs a GPU: leave it out on the CPU backend")
     options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
     for submission in submissions:
-        select_cases(submission.problem, options)  # an unknown --case is said before anything is built
-        for timed in submission.problem.timing_cases(plan.sizes) if plan else []:
+        select_cases(submission.problem, options, chosen.name)  # an unknown --case is said before anything is built
+        for timed in submission.problem.timing_cases(plan.sizes, chosen.name) if plan else []:
             too_large = does_not_fit(submission.problem, timed, chosen)
             if too_large:
-                raise UsageError(f"--sizes {timed.elements} {too_large}: name smaller sizes")
+                raise UsageError(f"--sizes {_as_typed(submission.problem, timed)} {too_large}: name smaller sizes")
     json_file = report.open_json(json_path) if json_path else None
     entries = None
     if db:

@@ -164,8 +164,11 @@ class Session:
         )
 
 
-def select_cases(problem: Problem, options: Options) -> list[Case]:
-    """The cases in run order: shuffled by the seed, the special ones last. Raises UsageError for an unknown --case."""
+def select_cases(problem: Problem, options: Options, backend: str) -> list[Case]:
+    """The cases in run order: shuffled by the seed, the special ones last. Raises UsageError for an unknown --case.
+
+    A case that is named runs on either backend.
+    """
     everything = problem.cases(options.seed)
     if options.case is not None:
         chosen = [case for case in everything if case.name == options.case]
@@ -177,7 +180,8 @@ def select_cases(problem: Problem, options: Options) -> list[Case]:
                 f"python -m harness problems {problem.name} --seed {options.seed} lists them"
             )
         return chosen
-    ordinary = [c for c in everything if c.group not in ("special", "large")]
+    left_out = ("special", "large", "gpu") if backend == "cpu" else ("special", "large")
+    ordinary = [c for c in everything if c.group not in left_out]
     special = [c for c in everything if c.group == "special"]
     large = [c for c in everything if c.group == "large" and options.large]
     chance = random.Random(options.seed)
@@ -190,7 +194,7 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
     """Why a case cannot be run for want of memory, or ""."""
     buffers = sum(problem.lengths(case.sizes)[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers)
     # The judge holds the inputs, two copies of the outputs and their poison, and the reference in float64.
-    host = 3 * buffers + 2 * 8 * case.elements
+    host = 3 * buffers + 2 * 8 * problem.elements(case.sizes)
     with open("/proc/meminfo") as file:
         available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     if host > available:
@@ -305,7 +309,7 @@ class _Trial:
         findings: list[Finding] = []
         numbers: dict = {}
         for flip, kind in enumerate(self.builds):
-            if kind == "checked" and case.elements > CHECKED_ELEMENTS:
+            if kind == "checked" and self.problem.elements(case.sizes) > CHECKED_ELEMENTS:
                 continue
             worker = self._worker(kind)
             if isinstance(worker, Finding):
@@ -321,7 +325,7 @@ class _Trial:
                 numbers = {k: v for k, v in vars(seen.check).items() if k != "message"}
                 self._previous = (index, seen.outputs)
                 if seen.check.passed and (case.contents, case.kind) in self._repeated:
-                    self._compare_with_repeat(f"{kind} {case.contents}", seen.outputs)
+                    self._compare_with_repeat(f"{kind} {case.contents}", case, seen.outputs)
             out_of_memory = any(f.verdict == rows.OUT_OF_MEMORY for f in seen.findings)
             if reply.outcome != "answered" or "device" in reply.body or out_of_memory:
                 self._drop_worker(kind)
@@ -398,10 +402,10 @@ class _Trial:
         self.live_bytes.append(seen.live_bytes)
         for parameter in self.problem.buffers:
             if parameter.role == "in":
-                findings += self._compare_input(parameter.name, inputs[parameter.name])
+                findings += self._compare_input(case, parameter.name, inputs[parameter.name])
         outputs = {p.name: self.arena.read(p.name) for p in self._outputs}
         poisons = {p.name: poison(case, len(outputs[p.name]), p.dtype, flip) for p in self._outputs}
-        check = self.problem.check(inputs, outputs, reference, poisons)
+        check = self.problem.examine(case, inputs, outputs, reference, poisons)
         if not check.passed:
             findings.append(Finding(rows.WRONG_ANSWER, check.message))
         if case.group != "special" and check.passed != check.published_passed:
@@ -421,7 +425,7 @@ class _Trial:
         if text not in self.remarks and len(self.remarks) < 5:
             self.remarks.append(text)
 
-    def _compare_input(self, name: str, before: np.ndarray) -> list[Finding]:
+    def _compare_input(self, case: Case, name: str, before: np.ndarray) -> list[Finding]:
         after = self.arena.read(name)
         changed = np.flatnonzero(after.view(np.uint8) != before.view(np.uint8)) // before.itemsize
         if not len(changed):
@@ -429,13 +433,14 @@ class _Trial:
         first = int(changed[0])
         count = len(np.unique(changed))
         plural = "s" if count > 1 else ""
-        text = (
-            f"{count} element{plural} of {name} changed: {name}[{first}] was {before[first]:.9g}, is {after[first]:.9g}"
-        )
+        place = self.problem.layouts(case.sizes)[name].place_in_buffer(first)
+        was, now = float(before[first]), float(after[first])
+        text = f"{count} element{plural} of {name} changed: {name}{place} was {was:.9g}, is {now:.9g}"
         return [Finding(rows.INPUT_MODIFIED, text)]
 
-    def _compare_with_repeat(self, key: str, outputs: Arrays) -> None:
-        bits = b"".join(array.tobytes() for array in outputs.values())
+    def _compare_with_repeat(self, key: str, case: Case, outputs: Arrays) -> None:
+        layouts = self.problem.layouts(case.sizes)  # between rows there is poison, which is another
+        bits = b"".join(layouts[name].payload(array).tobytes() for name, array in outputs.items())
         if self._first_bits.setdefault(key, bits) != bits:
             self.flags.add(rows.NONDETERMINISTIC)
 
@@ -483,7 +488,7 @@ def judge(submission: Submission, session: Session, progress: Callable[[int], Ca
         builds = session.build(submission)
     except BuildError as error:
         return replace(blank, verdict=error.verdict, message=str(error))
-    cases = select_cases(submission.problem, options)
+    cases = select_cases(submission.problem, options, session.backend.name)
     trial = _Trial(submission, session, builds, cases)
     try:
         results = trial.run(progress(len(cases)))

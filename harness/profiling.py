@@ -121,7 +121,7 @@ def profile(submission: Submission, case: Case, session: Session, ncu: str) -> P
     return Profile(
         file=str(submission.path),
         problem=problem.name,
-        sizes=dict(case.sizes),
+        sizes=problem.shape(case),
         ideal_read=sum(sizes[p.name] for p in problem.buffers if p.role != "out"),
         ideal_written=sum(sizes[p.name] for p in problem.buffers if p.role != "in"),
         kernels=kernels,
@@ -167,6 +167,6 @@ def _check(submission: Submission, case: Case, inputs: Arrays, task: Path) -> No
         p.name: np.load(task.with_name(f"{p.name}.after.npy")).view(p.dtype) for p in problem.buffers if p.role != "in"
     }
     nothing = {name: np.full_like(array, np.nan) for name, array in outputs.items()}
-    check = problem.check(inputs, outputs, problem.reference(inputs, case.sizes), nothing)
+    check = problem.examine(case, inputs, outputs, problem.reference(inputs, case.sizes), nothing)
     if not check.passed:
         raise ProfileError(f"the profiled call gave a wrong answer: {check.message}")

@@ -39,8 +39,9 @@ def print_rows(results: list[Row], machine: dict) -> None:
     table.add_column("cases", justify="right", no_wrap=True)
     if timed:
         hot = any(t.hot_us is not None for row in results for t in row.timings)
-        headings = ["N", "device us", *(["hot us"] if hot else []), "call us", "GB/s", "of copy"]
-        headings = ["N", "emulated call ms"] if emulated else headings
+        size = "size" if any(len(t.sizes) > 1 for row in results for t in row.timings) else "N"
+        headings = [size, "device us", *(["hot us"] if hot else []), "call us", "GB/s", "of copy"]
+        headings = [size, "emulated call ms"] if emulated else headings
         for heading in [*headings, "x reference"]:
             table.add_column(heading, justify="right", no_wrap=True)
     for row in results:
@@ -66,7 +67,7 @@ def _print_ceilings(results: list[Row], out: Console) -> None:
     seen = set()
     for row in results:
         for t in row.timings:
-            size = " x ".join(f"{value:,}" for value in t.sizes.values())
+            size = rows.size_text(t.sizes)
             if t.copy_us is not None and t.empty_us is not None and (row.problem, size) not in seen:
                 seen.add((row.problem, size))
                 out.print(f"{row.problem}, {size}: copy kernel {t.copy_us:.2f} us, empty kernel {t.empty_us:.2f} us")
@@ -75,7 +76,7 @@ def _print_ceilings(results: list[Row], out: Console) -> None:
 def print_duels(duels: Sequence[Duel]) -> None:
     out = console()
     for duel in duels:
-        size = " x ".join(f"{value:,}" for value in duel.sizes.values())
+        size = rows.size_text(duel.sizes)
         ratio = f"{_three_digits(duel.ratio)}x its time (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
         words = {
             "faster": f"{duel.a} is faster than {duel.b}",
@@ -108,7 +109,7 @@ def print_profiles(profiles: Sequence[Profile]) -> None:
         table.add_row("all", "", "", f"{sum(k.us for k in profile.kernels):,.2f}", *map(_bytes, total), style="bold")
         shares = [f"{moved / least:.2f}x" for moved, least in zip(total, ideal, strict=True)]
         table.add_row("of the least", "", "", "", *shares)
-        size = " x ".join(f"{value:,}" for value in profile.sizes.values())
+        size = rows.size_text(profile.sizes)
         least = f"at least {_bytes(profile.ideal_read)} to read and {_bytes(profile.ideal_written)} to write"
         out.print(Text(f"{_printable(profile.file)} ({profile.problem}) at {size}: {least}", style="bold"))
         out.print(table)
@@ -127,7 +128,7 @@ def _bytes(count: float) -> str:
 def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
     table = []
     for t in row.timings:
-        size = " ".join(f"{value:,}" for value in t.sizes.values())
+        size = rows.size_text(t.sizes)
         over = "" if t.over_reference is None else _three_digits(t.over_reference) + "x"
         if emulated:
             table.append([size, _three_digits(t.call_us / 1e3), over])
@@ -156,7 +157,7 @@ def _print_notes(row: Row, out: Console) -> None:
     for t in row.timings:
         if t.anatomy:
             first, *rest = lines(t.anatomy)
-            notes += [f"anatomy at {' x '.join(f'{v:,}' for v in t.sizes.values())}: {first}", *rest]
+            notes += [f"anatomy at {rows.size_text(t.sizes)}: {first}", *rest]
     notes += [f"flag: {flag}" for flag in row.flags]
     notes += [f"warning: {warning}" for warning in row.warnings]
     if notes:

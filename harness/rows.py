@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.anatomy import Anatomy
@@ -54,9 +55,14 @@ class CaseResult:
     numbers: dict = field(default_factory=dict)
 
 
+def size_text(sizes: Mapping[str, int]) -> str:
+    """ "500,000", or "4,096 x 1,000"."""
+    return " x ".join(f"{value:,}" for value in sizes.values())
+
+
 @dataclass(frozen=True)
 class Timing:
-    """One timed size.
+    """One timed size: N, or the rows and columns of a matrix whose rows follow one another without gaps.
 
     `device_us` is None where there is no device time (the CPU backend). `low_us` and `high_us` bound the median of
     what `method` names with 99 % confidence. `of_ceiling` is the share of the copy kernel's rate that gbps reaches,

@@ -11,7 +11,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-C_TYPES = {"float32": "float", "int32": "int"}
+C_TYPES = {"float32": "float", "float16": "__half", "bfloat16": "__nv_bfloat16", "int32": "int"}
+
+# CUDA's headers that declare them.
+C_HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
 
 # The file that holds `check_text`: its name in a compiler's message tells `explain` whose fault it is.
 CHECK_FILE = "solve-check.cu"
@@ -19,7 +22,7 @@ CHECK_FILE = "solve-check.cu"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of `solve`: a buffer ("in", "out", "inout") or a "scalar"; dtype is a NumPy name."""
+    """One parameter of `solve`: a buffer ("in", "out", "inout") or a "scalar"; dtype as in NumPy, or bfloat16."""
 
     name: str
     dtype: str
@@ -41,7 +44,24 @@ VECTOR = (
     Parameter("N", "int32", "scalar"),
 )
 
-PARAMETERS: dict[str, tuple[Parameter, ...]] = {"softmax": VECTOR, "subtract_one": VECTOR}
+
+def _rows_of(dtype: str) -> tuple[Parameter, ...]:
+    """A matrix in, a matrix out, each with a row stride of its own in elements."""
+    scalars = ("n_rows", "n_cols", "input_row_stride", "output_row_stride")
+    return (
+        Parameter("input", dtype, "in"),
+        Parameter("output", dtype, "out"),
+        *(Parameter(name, "int32", "scalar") for name in scalars),
+    )
+
+
+PARAMETERS: dict[str, tuple[Parameter, ...]] = {
+    "softmax": VECTOR,
+    "softmax_rows": _rows_of("float32"),
+    "softmax_rows_f16": _rows_of("float16"),
+    "softmax_rows_bf16": _rows_of("bfloat16"),
+    "subtract_one": VECTOR,
+}
 
 DEFAULT_PROBLEM = "softmax"
 
@@ -106,7 +126,10 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
 def write_check(parameters: tuple[Parameter, ...], directory: Path) -> None:
     """Writes solve.h, which older LeetGPU files include, and CHECK_FILE, compiled with the source before it."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "solve.h").write_text(f'#pragma once\nextern "C" {c_declaration(parameters)};\n')
+    headers = dict.fromkeys(C_HEADERS[p.dtype] for p in parameters if p.dtype in C_HEADERS)
+    includes = "".join(f"#include <{header}>\n" for header in headers)
+    declaration = f'extern "C" {c_declaration(parameters)};\n'
+    (directory / "solve.h").write_text(f"#pragma once\n{includes}{declaration}")
     (directory / CHECK_FILE).write_text(check_text(parameters))
 
 

@@ -17,7 +17,7 @@ from harness.arena import poison
 from harness.build import Build
 from harness.judge import Session, judge, pair, placement
 from harness.noise import Monitor
-from harness.problems import Arrays, Case, Problem
+from harness.problems import Arrays, Case, Problem, Shape
 from harness.progress import Progress
 from harness.rows import Duel, Row, Timing
 from harness.submission import Submission, as_typed
@@ -282,11 +282,11 @@ class Race:
         if damage:
             raise TimingError(f"a timed call {damage}")
         # Bits that have passed once pass again: the check of a short kernel's output takes longer than its turn.
-        digest = hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in outputs.values())).digest()
+        digest = hashlib.sha256(b"".join(hashlib.sha256(array.view(np.uint8)).digest() for array in outputs.values())).digest()
         if digest in self._passed:
             return
         poisons = {name: poison(self._case, len(array), str(array.dtype)) for name, array in outputs.items()}
-        check = self._problem.check(self._inputs, outputs, self._reference, poisons)
+        check = self._problem.examine(self._case, self._inputs, outputs, self._reference, poisons)
         if not check.passed:
             raise TimingError(f"a timed call gave a wrong answer: {check.message}")
         self._passed.add(digest)
@@ -311,7 +311,7 @@ class Plan:
     With `anatomy` one call of each is taken apart, too.
     """
 
-    sizes: tuple[int, ...] | None = None
+    sizes: tuple[Shape, ...] | None = None
     hot: bool = False
     anatomy: bool = False
     against: Submission | None = None
@@ -370,10 +370,10 @@ def _time_problem(
     if session.backend.name == "gpu":
         contestants.append(Contestant("copy", problem.copy_solve, checked=False))
         contestants.append(Contestant("empty", _EMPTY_SOLVE, checked=False))
-    cases = problem.timing_cases(plan.sizes)
+    cases = problem.timing_cases(plan.sizes, session.backend.name)
     with Race(session, problem, cases, contestants, monitor) as race:
         for case in cases:
-            progress.start(f"timing {problem.name} at {_size(case)}")
+            progress.start(f"timing {problem.name} at {_size(problem, case)}")
             measured = race.run(case)
             hot = race.run(case, hot=True) if plan.hot and session.backend.name == "gpu" else None
             records = race.records() if plan.anatomy else None
@@ -384,8 +384,8 @@ def _time_problem(
     return results[0], results[1:]
 
 
-def _size(case: Case) -> str:
-    return " x ".join(f"{value:,}" for value in case.sizes.values())
+def _size(problem: Problem, case: Case) -> str:
+    return rows.size_text(problem.shape(case))
 
 
 def contestant(submission: Submission, session: Session, label: str) -> Contestant:
@@ -410,13 +410,13 @@ def _with_timing(
     copy, empty = race[-2:] if on_gpu else (None, None)
     for needed in (measured, base, copy, empty):
         if needed is not None and needed.failure:
-            text = f"not timed at {_size(case)}: {needed.label}: {needed.failure}"
+            text = f"not timed at {_size(problem, case)}: {needed.label}: {needed.failure}"
             return replace(row, warnings=[*row.warnings, text])
     median = float(np.median(measured.main))
     low, high = median_interval(measured.main)
     hot = hot_race[index] if hot_race and not hot_race[index].failure else None
     timing = Timing(
-        sizes=dict(case.sizes),
+        sizes=problem.shape(case),
         device_us=median if on_gpu else None,
         call_us=float(np.median(measured.call)),
         low_us=low,
@@ -436,11 +436,10 @@ def _with_timing(
         floor = problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6
         doubt = suspicion(measured, copy, floor)
     flags = sorted({*row.flags, rows.SUSPICIOUS}) if doubt else row.flags
-    warnings = [*row.warnings, *([f"suspicious at {_size(case)}: {doubt}"] if doubt else [])]
+    warnings = [*row.warnings, *([f"suspicious at {_size(problem, case)}: {doubt}"] if doubt else [])]
     if measured.throttled:
-        warnings.append(
-            f"at {_size(case)} {measured.throttled} of {len(measured.device)} samples were taken while throttled"
-        )
+        share = f"{measured.throttled} of {len(measured.device)} samples"
+        warnings.append(f"at {_size(problem, case)} {share} were taken while throttled")
     return replace(row, timings=[*row.timings, timing], flags=flags, warnings=warnings)
 
 
@@ -475,16 +474,17 @@ def duel(
     a: Submission, b: Submission, session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
 ) -> list[Duel]:
     """A paired duel of two files at every size. Raises TimingError if one of them cannot be timed."""
-    cases = a.problem.timing_cases(plan.sizes)
+    cases = a.problem.timing_cases(plan.sizes, session.backend.name)
     entrants = [contestant(a, session, str(a.path)), contestant(b, session, str(b.path))]
     on_gpu = session.backend.name == "gpu"
     if on_gpu:
         entrants.append(Contestant("copy", a.problem.copy_solve, checked=False))
     fought: list[list[list[Measurement]]] = [[] for _ in cases]  # by case, then by generation
-    for generation in range(GENERATIONS if on_gpu else 1):
+    generations = GENERATIONS if on_gpu else 1
+    for generation in range(generations):
         with Race(session, a.problem, cases, entrants, monitor) as race:
             for index, case in enumerate(cases):
-                progress.start(f"duel at {_size(case)}, workers {generation + 1} of {GENERATIONS if on_gpu else 1}")
+                progress.start(f"duel at {_size(a.problem, case)}, workers {generation + 1} of {generations}")
                 measured = race.run(case, hot=plan.hot, duel=True)
                 for one in measured:
                     if one.failure:
@@ -498,11 +498,11 @@ def duel(
             floor = a.problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6
             doubts = [(one, suspicion(one, race[-1], floor)) for race in by_case for one in race[:2]]
         warnings = sorted({f"suspicious: {one.label}: {doubt}" for one, doubt in doubts if doubt})
-        duels.append(replace(decide(by_case, a.problem.name, case, method), warnings=warnings))
+        duels.append(replace(decide(by_case, a.problem, case, method), warnings=warnings))
     return duels
 
 
-def decide(generations: list[list[Measurement]], problem: str, case: Case, method: str) -> Duel:
+def decide(generations: list[list[Measurement]], problem: Problem, case: Case, method: str) -> Duel:
     """The outcome of a duel: the mean over generations of the logarithm of the ratio, with its 99 % interval.
 
     In a generation it is the mean over rounds of the ratio of medians: short kernels differ by less than a tick of the
@@ -527,8 +527,8 @@ def decide(generations: list[list[Measurement]], problem: str, case: Case, metho
     return Duel(
         a=generations[0][0].label,
         b=generations[0][1].label,
-        problem=problem,
-        sizes=dict(case.sizes),
+        problem=problem.name,
+        sizes=problem.shape(case),
         verdict=None if method == CPU_METHOD else verdict,
         ratio=float(np.exp(mean)),
         low=low,

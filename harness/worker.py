@@ -123,14 +123,13 @@ class HostMemory:
 
 def device_tensor(buffer: Buffer, dtype: str) -> Any:
     """The torch tensor over a buffer on the GPU, without a copy."""
-    import numpy as np
     import torch
 
     from harness import gpu
 
-    numpy_dtype = np.dtype(dtype)
-    count = (buffer.end - buffer.begin) // numpy_dtype.itemsize
-    return torch.as_tensor(gpu.DeviceArray(buffer.begin, count, numpy_dtype.str), device="cuda")
+    # As bytes first: the interface between the two has no name for bfloat16.
+    memory = gpu.DeviceArray(buffer.begin, buffer.end - buffer.begin, "|u1")
+    return torch.as_tensor(memory, device="cuda").view(getattr(torch, dtype))
 
 
 class DeviceMemory:
@@ -286,8 +285,10 @@ class PythonSolve:
             raise Failure("load", f"solve cannot be called with ({names}): {error}") from None
 
     def _interpret(self) -> None:
-        """Triton's interpreter with exact bounds, and with the first configuration of an autotuned kernel."""
+        """Triton's interpreter with exact bounds, the first configuration of an autotuned kernel, rounded bfloat16."""
+        import ml_dtypes
         import numpy as np
+        import triton.language as tl
         from triton.runtime import autotuner, interpreter
 
         def check(pointers: Any, mask: Any, kind: int) -> None:
@@ -321,6 +322,19 @@ class PythonSolve:
         checked("create_masked_store", 2, 2)
         checked("create_atomic_cas", 2, None)
         checked("create_atomic_rmw", 2, 3)
+
+        convert = interpreter._convert_float
+
+        def convert_float(data: Any, source: Any, target: Any, rounding: Any) -> Any:
+            # The interpreter cuts float32 to bfloat16 where a GPU rounds to the nearest, ties to even.
+            if (source, target) == (tl.float32, tl.bfloat16) and rounding != interpreter._ir.ROUNDING_MODE.RTZ:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    return data.astype(ml_dtypes.bfloat16).view(np.uint16)
+            if (source, target) == (tl.bfloat16, tl.float32):  # exact, subnormals too
+                return data.astype(np.uint32) << 16
+            return convert(data, source, target, rounding)
+
+        interpreter._convert_float = convert_float
 
         def first_configuration(self: Any, *arguments: Any, **keywords: Any) -> Any:
             configuration = self.configs[0]
