@@ -60,7 +60,7 @@ def test_buffers_begin_on_pages_of_their_own_with_a_guard_before_and_behind_each
     for segment in seen.arena.segments:
         assert segment.begin % PAGE == segment.capacity % PAGE == 0
         assert segment.begin - edge >= HOST_GUARD
-        assert segment.capacity >= 4 * LARGE.elements
+        assert segment.capacity >= 4 * LARGE.sizes["N"]
         edge = segment.begin + segment.capacity
     assert seen.arena.total - edge >= HOST_GUARD
 
@@ -78,7 +78,7 @@ def test_buffers_keep_their_place_in_every_case_and_a_shift_moves_them_by_256_by
     for segment in seen.arena.segments:
         payload = segment.begin + (256 if chosen is SHIFTED else 0)
         guard = seen.memory[payload - 1]
-        end = payload + 4 * chosen.elements
+        end = payload + 4 * chosen.sizes["N"]
         assert payload % 256 == 0
         assert np.all(seen.memory[segment.begin - HOST_GUARD : payload] == guard)
         assert np.all(seen.memory[end : segment.begin + segment.capacity + HOST_GUARD] == guard)
@@ -130,7 +130,7 @@ def test_writes_inside_the_buffers_are_no_damage(seen, chosen):
     seen.prepare(chosen)
     assert seen.arena.damage() is None
     for name in ("input", "output"):
-        seen.elements(name, 0, chosen.elements)[:] = 2.5
+        seen.elements(name, 0, chosen.sizes["N"])[:] = 2.5
     assert seen.arena.damage() is None
 
 

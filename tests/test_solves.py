@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc):
     for backend, marks in (("cpu", ()), ("gpu", (pytest.mark.gpu,))):
         for submission in submissions:
             label = submission.path.name + (f":{submission.problem.name}" if submission.path in several else "")
-            for case in select_cases(submission.problem, OPTIONS):
+            for case in select_cases(submission.problem, OPTIONS, backend):
                 item = pytest.param(backend, submission, case.name, id=f"{backend}-{label}-{case.name}", marks=marks)
                 parameters.append(item)
     metafunc.parametrize(("backend", "submission", "case"), parameters)

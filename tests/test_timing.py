@@ -264,7 +264,7 @@ def outcome(generations, method="on a GPU"):
     """The duel of (rounds of a, rounds of b) for each generation of workers."""
     case = PROBLEMS["softmax"].timing_case(8)
     pairs = [[measurement("a", a), measurement("b", b)] for a, b in generations]
-    return timing.decide(pairs, "softmax", case, method)
+    return timing.decide(pairs, PROBLEMS["softmax"], case, method)
 
 
 def generations(seed, factor, luck):
@@ -403,7 +403,7 @@ def test_the_cells_of_a_timing_on_a_gpu():
 def test_several_sizes_stand_below_each_other_and_what_is_unknown_stays_empty():
     unknown = measured(sizes={"rows": 4, "columns": 1024}, gbps=None, of_ceiling=None, over_reference=None)
     assert _timing_cells(row(measured(), unknown), False, False) == [
-        "500,000\n4 1,024",
+        "500,000\n4 x 1,024",
         "1,234.57\n1,234.57",
         "12,345.7\n12,345.7",
         "3,240\n",

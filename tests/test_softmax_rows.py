@@ -1,0 +1,155 @@
+"""The row-wise solves beyond what the judge asks on the CPU: the launch of S4 on several GPUs, its `softmax`, wide rows."""
+
+import ctypes
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from harness.build import build_file, toolchain
+from harness.check import check_softmax
+from harness.problems import PROBLEMS
+from harness.signature import PARAMETERS
+
+S4 = ROOT / "triton_solutions" / "softmax_rows.py"
+
+
+@pytest.fixture(scope="module")
+def s4():
+    specification = importlib.util.spec_from_file_location("softmax_rows", S4)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+# Multiprocessors, warp size, registers and bytes of shared memory per SM, bytes per block: CUDA C++ Programming Guide,
+# "Compute Capabilities", and the GPUs' data sheets.
+GPUS = {
+    "T4": (40, 32, 65_536, 65_536, 65_536),
+    "A100": (108, 32, 65_536, 167_936, 166_912),
+    "H200": (132, 32, 65_536, 233_472, 232_448),
+    "RTX 4090": (128, 32, 65_536, 102_400, 101_376),
+    "Jetson Orin Nano": (8, 32, 65_536, 167_936, 166_912),
+}
+
+
+@pytest.fixture
+def gpus(s4):
+    return {name: s4.Gpu(*numbers) for name, numbers in GPUS.items()}
+
+
+def test_the_pipeline_is_deep_only_where_shared_memory_is_large(s4, gpus):
+    assert {name: s4.stages(gpu) for name, gpu in gpus.items()} == {
+        "T4": 2,
+        "A100": 2,
+        "H200": 4,
+        "RTX 4090": 2,
+        "Jetson Orin Nano": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "registers", "shared", "expected"),
+    [
+        ("T4", 32, 0, 40 * 8),  # 65,536 / (32 x 32 x 8) = 8 programs an SM
+        ("A100", 32, 4_128, 108 * 8),
+        ("A100", 32, 32_768, 108 * 5),  # 167,936 // 32,768
+        ("H200", 26, 12_320, 132 * 9),
+        ("H200", 96, 98_336, 132 * 2),
+        ("H200", 255, 196_640, 132 * 1),
+        ("RTX 4090", 40, 65_568, 128 * 1),
+        ("Jetson Orin Nano", 64, 16_384, 8 * 4),
+    ],
+)
+def test_the_gpu_is_filled_once(s4, gpus, name, registers, shared, expected):
+    assert s4.programs(10**6, s4.Usage(registers, shared), gpus[name]) == expected
+
+
+def test_no_shared_memory_is_no_cap_and_too_much_of_it_still_leaves_a_program(s4, gpus):
+    for gpu in gpus.values():
+        assert s4.programs(10**6, s4.Usage(32, 0), gpu) == gpu.sms * 8
+        assert s4.programs(10**6, s4.Usage(32, gpu.shared_per_sm + 1), gpu) >= gpu.sms
+
+
+def test_there_is_a_program_whatever_the_kernel_takes_and_never_more_than_rows(s4, gpus):
+    for gpu in gpus.values():
+        for registers in (16, 32, 128, 255, 256, 512):  # 512: more than any thread has
+            for shared in (0, 1, 1_024, 65_536, gpu.shared_per_block, gpu.shared_per_sm):
+                for rows in (1, 7, gpu.sms, 100_000):
+                    assert 1 <= s4.programs(rows, s4.Usage(registers, shared), gpu) <= rows
+
+
+def test_a_row_that_does_not_fit_is_refused_in_one_sentence(s4, gpus):
+    with pytest.raises(ValueError, match=r"^rows of 32,768 columns .* 393,248 bytes .* may have 232,448$"):
+        s4.check_fits(32_768, s4.Usage(0, 393_248), gpus["H200"])
+    s4.check_fits(16_384, s4.Usage(0, 196_640), gpus["H200"])
+
+
+PROGRAM = """
+import importlib.util, sys, torch
+specification = importlib.util.spec_from_file_location("softmax_rows", sys.argv[1])
+module = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(module)
+wide = torch.randn(9, 80)
+for dtype, tolerance in ((torch.float32, 1e-6), (torch.float16, 1e-3), (torch.bfloat16, 1e-2)):
+    x = wide.to(dtype)
+    for view in (x, x[:, :33], x[:5, 7:40], x[::2, 1:2], x[3:4], x.t()[:1].t()):
+        y = module.softmax(view)
+        assert y.shape == view.shape and y.dtype == dtype
+        wanted = torch.softmax(view.double(), dim=1)
+        assert torch.all(torch.abs(y.double() - wanted) <= tolerance * wanted + 1e-7), (dtype, view.shape)
+assert module.softmax(wide[:0]).shape == (0, 80)
+for bad in (wide.t(), wide[0]):
+    try:
+        module.softmax(bad)
+    except AssertionError:
+        continue
+    sys.exit("no assertion")
+assert torch.equal(module.softmax(torch.zeros(2, 20_000)), torch.full((2, 20_000), 1 / 20_000)), "wide rows"
+"""
+
+
+def test_softmax_takes_views_of_any_stride_and_returns_a_new_matrix():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, S4], env={"TRITON_INTERPRET": "1"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# 16,384 columns are the last in registers; on the CPU layer a block may have 227 KB of shared memory, 58,112 columns.
+@pytest.mark.parametrize("columns", [16_384, 16_385, 20_480, 50_001, 100_003, 131_072])
+@pytest.mark.parametrize("gaps", [(0, 0), (4, 12), (3, 1)])
+def test_the_cuda_solve_takes_rows_of_any_width(columns, gaps):
+    library = build_file(ROOT / "cuda" / "softmax_rows.cu", "cpu", PARAMETERS["softmax_rows"], toolchain(None)).library
+    solve = ctypes.CDLL(library).solve
+    problem = PROBLEMS["softmax_rows"]
+    sizes = {
+        "n_rows": 3,
+        "n_cols": columns,
+        "input_row_stride": columns + gaps[0],
+        "output_row_stride": columns + gaps[1],
+    }
+    layouts = problem.layouts(sizes)
+    rng = np.random.default_rng(columns)
+    buffers = {name: _aligned(layout.length) for name, layout in layouts.items()}
+    buffers["input"][:] = np.nan
+    x, y = (layouts[name].payload(buffers[name]) for name in ("input", "output"))
+    x[:] = rng.uniform(-10, 10, x.shape)
+    x[1, columns - 1] = 15.0  # the maximum comes last
+    x[2, :-1] = -np.inf
+    buffers["output"][:] = 7
+    solve(*(ctypes.c_void_p(buffers[name].ctypes.data) for name in ("input", "output")), *sizes.values())
+    reference = problem.reference(buffers, sizes)["output"]
+    check = check_softmax(x, y, reference, np.full_like(y, 7))
+    assert check.passed, check.message
+    assert np.all(layouts["output"].gaps(buffers["output"]) == 7)
+
+
+def _aligned(length):
+    """A float32 array that begins at a multiple of 256 bytes."""
+    memory = np.empty(4 * length + 256, dtype=np.uint8)
+    start = -memory.ctypes.data % 256
+    return memory[start : start + 4 * length].view(np.float32)
