@@ -274,6 +274,25 @@ def test_what_is_not_comparable_is_never_ranked_together(board, other_row, other
     assert len(shown) == 1 and "b.cu" in shown[0] and "a.cu" not in shown[0]
 
 
+def test_matrices_stand_beside_vectors_in_groups_of_their_own_by_rows_and_columns(board):
+    small, large = ({"n_rows": 64, "n_cols": 1000}, {"n_rows": 4096, "n_cols": 1000})
+    results = [
+        row("vector.cu", timing(10.0)),
+        row("one.cu", timing(20.0, sizes=large), timing(5.0, sizes=small), problem="softmax_rows"),
+        row("two.cu", timing(10.0, sizes=large), problem="softmax_rows"),
+        row("untimed.cu", problem="softmax_rows"),
+    ]
+    record(board, results, MACHINE)
+    groups = standings(board, None)
+    found = [(g.conditions.problem, g.sizes, [s.line.file for s in g.standings if s.rank]) for g in groups]
+    assert found == [
+        ("softmax", {"N": 500_000}, ["vector.cu"]),
+        ("softmax_rows", small, ["one.cu"]),
+        ("softmax_rows", large, ["two.cu", "one.cu"]),
+    ]
+    assert "softmax_rows version 1, n_rows = 4,096, n_cols = 1,000, gpu backend" in printed(board)
+
+
 def test_only_one_problem(board):
     record(board, [row("a.cu", timing()), row("b.cu", timing(), problem="softmax_rows")], MACHINE)
     assert [group.conditions.problem for group in standings(board, "softmax_rows")] == ["softmax_rows"]

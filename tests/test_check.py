@@ -184,6 +184,152 @@ def test_the_published_rule_fails_what_differs_by_more_than_its_tolerance():
     assert softmax.check_with(1, softmax.rounded[1] + 1.5 * PUBLISHED_ATOL).published_passed is False
 
 
+# ---- rows -------------------------------------------------------------------------------------------------------
+
+ROW_PROBLEMS = ["softmax_rows", "softmax_rows_f16", "softmax_rows_bf16"]
+
+
+class Matrix:
+    """One case of softmax_rows with its float64 reference, the correctly rounded output, and the check."""
+
+    def __init__(self, problem, case):
+        self.problem, self.case = PROBLEMS[problem], case
+        self.inputs = self.problem.inputs(case, SEED)
+        self.reference = self.problem.reference(self.inputs, case.sizes)
+        self.dtype = self.inputs["input"].dtype
+        self.rounded = self.reference["output"].astype(self.dtype)
+
+    def check(self, rows):
+        """The Check of these rows in an output full of poison."""
+        layout = self.problem.layouts(self.case.sizes)["output"]
+        before = poison(self.case, layout.length, str(self.dtype))
+        buffer = before.copy()
+        layout.payload(buffer)[:] = rows
+        return self.problem.examine(self.case, self.inputs, {"output": buffer}, self.reference, {"output": before})
+
+
+def matrix(problem, columns, kind="uniform"):
+    """A matrix of `columns` columns whose rows have gaps."""
+    sizes = {"n_rows": 5, "n_cols": columns, "input_row_stride": columns + 9, "output_row_stride": columns + 3}
+    return Matrix(problem, Case("case", "main", sizes, kind, f"{columns}/{kind}", 0))
+
+
+@pytest.mark.parametrize("problem", ROW_PROBLEMS)
+def test_correctly_rounded_rows_pass_in_every_case(problem):
+    for case in PROBLEMS[problem].cases(SEED):
+        if case.group in ("main", "random", "special"):
+            each = Matrix(problem, case)
+            check = each.check(each.rounded)
+            assert check.passed and check.published_passed and check.message == "", (case.name, check)
+            assert 0 <= check.ratio < 1
+            assert check.relative_l2 < 2.0**-8, case.name
+
+
+@pytest.mark.parametrize("columns", [1, 2, 33, 1000, 16_384])
+def test_float32_rows_scaled_by_0_9995_fail(columns):
+    each = matrix("softmax_rows", columns)
+    assert not each.check(each.rounded * np.float32(0.9995)).passed
+
+
+@pytest.mark.parametrize(("problem", "factor"), [("softmax_rows_f16", 0.998), ("softmax_rows_bf16", 0.985)])
+@pytest.mark.parametrize("columns", [2, 33, 1000])
+def test_half_rows_that_are_off_by_four_roundings_fail(problem, factor, columns):
+    each = matrix(problem, columns)
+    scaled = (each.reference["output"] * factor).astype(each.dtype)
+    assert not each.check(scaled).passed
+
+
+@pytest.mark.parametrize("problem", ROW_PROBLEMS)
+def test_the_sum_in_the_type_itself_fails_in_half_types(problem):
+    each = matrix(problem, 1000)
+    x = each.problem.layouts(each.case.sizes)["input"].payload(each.inputs["input"]).astype(np.float32)
+    e = np.exp(x - x.max(axis=1, keepdims=True)).astype(each.dtype)
+    total = np.zeros((len(e), 1), dtype=each.dtype)
+    for column in range(e.shape[1]):
+        total = total + e[:, column : column + 1]
+    check = each.check((e.astype(np.float32) / total.astype(np.float32)).astype(each.dtype))
+    assert check.passed == (problem == "softmax_rows")
+
+
+@pytest.mark.parametrize("problem", ROW_PROBLEMS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, 1.0])
+def test_one_wrong_number_is_named_by_row_and_column(problem, value):
+    each = matrix(problem, 257)
+    rows = each.rounded.copy()
+    column = int(np.argmax(each.reference["output"][3]))
+    rows[3, column] = value
+    check = each.check(rows)
+    assert not check.passed
+    assert check.index == 3 * 257 + column and check.ratio > 1
+    assert check.message.startswith(f"output[row 3, column {column}] is {value:.9g}, expected ")
+    assert "1 of 1285 elements wrong" in check.message
+    assert "sum of row 3 " in check.message
+
+
+@pytest.mark.parametrize("problem", ROW_PROBLEMS)
+def test_a_nan_row_is_expected_to_be_nan_and_leaves_the_others_alone(problem):
+    for kind in ("nan", "plus-infinity", "all-minus-infinity"):
+        each = matrix(problem, 33, kind)
+        assert np.isnan(each.rounded[[1, 3]]).all() and np.isfinite(each.rounded[[0, 2, 4]]).all()
+        assert each.check(each.rounded).passed
+        assert each.check(each.rounded).relative_l2 <= 2.0**-8
+        number = each.rounded.copy()
+        number[3, 7] = 0
+        assert each.check(number).message.startswith("output[row 3, column 7] is 0, expected nan ")
+        spread = each.rounded.copy()
+        spread[2] = np.nan
+        assert each.check(spread).message.startswith("output[row 2, column 0] is nan, expected ")
+        assert "33 of 165 elements wrong" in each.check(spread).message
+
+
+def test_rows_are_held_to_a_maximum_of_their_own():
+    # By the largest number of the matrix the term in |x - m| would allow 0.7 % in rows far below it.
+    each = matrix("softmax_rows", 64)
+    layout = each.problem.layouts(each.case.sizes)["input"]
+    rows = layout.payload(each.inputs["input"])
+    rows[0] = 30_000.0
+    each.reference = each.problem.reference(each.inputs, each.case.sizes)
+    off = each.reference["output"].copy()
+    off[1:] *= 1.001
+    check = each.check(off.astype(np.float32))
+    assert not check.passed
+    assert "256 of 320 elements wrong" in check.message
+
+
+@pytest.mark.parametrize("problem", ROW_PROBLEMS)
+@pytest.mark.parametrize("kind", ["uniform", "nan"])
+def test_a_row_that_was_not_written_is_told_with_its_place(problem, kind):
+    each = matrix(problem, 40, kind)
+    layout = each.problem.layouts(each.case.sizes)["output"]
+    rows = each.rounded.copy()
+    rows[1] = layout.payload(poison(each.case, layout.length, str(each.dtype)))[1]
+    check = each.check(rows)
+    expected = each.reference["output"][1, 0]
+    text = "output not written at row 1, column 0 and 39 more: the poison is still there"
+    assert check.message == f"{text}, expected {expected:.9g}"
+
+
+def test_a_large_matrix_that_is_looked_at_in_parts_gets_the_same_check(monkeypatch):
+    each = matrix("softmax_rows", 1025)
+    rows = each.rounded.copy()
+    rows[2, 700] *= 4
+    whole = each.check(rows)
+    monkeypatch.setattr(check_module, "PART", 256)
+    again = matrix("softmax_rows", 1025)  # the reference, too
+    parts = again.check(rows)
+    assert not whole.passed and parts.message == whole.message
+    assert list(vars(parts).values())[2:] == pytest.approx(list(vars(whole).values())[2:], rel=1e-12)
+
+
+def test_the_published_rule_speaks_of_float32_alone():
+    for problem in ROW_PROBLEMS:
+        each = matrix(problem, 3)
+        rows = each.rounded.copy()
+        rows[0] = (each.reference["output"][0] * 0.97).astype(each.dtype)
+        assert not each.check(rows).passed and not each.check(rows).published_passed
+        assert each.check(each.rounded).published_passed
+
+
 # ---- bit for bit ------------------------------------------------------------------------------------------------
 
 

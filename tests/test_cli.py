@@ -366,6 +366,8 @@ def test_problems_lists_signatures_and_cases(cli):
     assert done.returncode == 0
     assert "softmax: " in done.stdout
     assert "void solve(const float* input, float* output, int N)" in done.stdout
+    half = "const __half* input, __half* output, int n_rows, int n_cols, int input_row_stride, int output_row_stride"
+    assert f"void solve({half})" in done.stdout
     cases = cli("problems", "softmax", "--seed", "3")
     assert "N=500000/uniform  [main]" in cases.stdout
 
@@ -439,9 +441,35 @@ def test_bench_times_every_size_against_a_chosen_file(cli, torch_solve, tmp_path
     assert [timing["over_reference"] for timing in base["timings"]] == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("sizes", ["0", "ten", "", "1,2147483648"])
+@pytest.mark.parametrize("sizes", ["0", "ten", "", "1,2147483648", "4x", "4x0", "4x2147483648", "4*4"])
 def test_sizes_that_are_none(cli, torch_solve, sizes):
     assert "--sizes" in one_sentence(cli("bench", torch_solve, "--backend", "cpu", "--sizes", sizes))
+
+
+@pytest.mark.parametrize(
+    ("problem", "sizes", "words"),
+    [
+        ("softmax_rows", "1024", "--sizes 1024 is no size of softmax_rows: it takes N_ROWSxN_COLS, as in 4096x1000"),
+        ("softmax_rows", "4x4,4x4x4", "--sizes 4x4x4 is no size of softmax_rows"),
+        ("softmax", "1024,4x1024", "--sizes 4x1024 is no size of softmax: it takes N, as in 500000"),
+    ],
+)
+def test_sizes_of_another_kind_of_problem(cli, torch_solve, problem, sizes, words):
+    arguments = ("--problem", problem, "--backend", "cpu", "--sizes", sizes)
+    assert words in one_sentence(cli("bench", torch_solve, *arguments))
+
+
+def test_a_matrix_is_timed_at_rows_and_columns_and_shown_so(cli, tmp_path):
+    result = tmp_path / "run.json"
+    solve = ROOT / "triton_solutions" / "softmax_rows_naive.py"
+    arguments = ("--problem", "softmax_rows_bf16", "--sizes", "8x1_024,16X100", "--backend", "cpu", "--json", result)
+    done = cli("bench", solve, *arguments)
+    assert done.returncode == 0, done.stderr
+    for row in json.loads(result.read_text())["rows"]:
+        assert [(t["n_rows"], t["n_cols"]) for t in row["timings"]] == [(8, 1024), (16, 100)]
+    assert re.search(r"^file +problem +verdict +cases +size +emulated call ms", done.stdout)
+    assert re.search(r"softmax_rows_bf16 +accepted +(\d+)/\1 +8 x 1,024 ", done.stdout)
+    assert re.search(r"^ +16 x 100 ", done.stdout, re.MULTILINE)
 
 
 def test_a_size_that_does_not_fit_into_memory_is_refused_before_anything_is_judged(cli, torch_solve):

@@ -223,7 +223,7 @@ def test_the_least_to_move_is_every_element_in_and_out_once_without_gaps(name, s
     assert PROBLEMS[name].ideal_bytes(sizes) == 2 * size * 1000
 
 
-@pytest.mark.parametrize(("name", "c_type"), zip(TYPES, ["float", "__half", "__nv_bfloat16"], strict=True))
+@pytest.mark.parametrize(("name", "c_type"), [*zip(TYPES, ["float", "__half", "__nv_bfloat16"], strict=True)])
 def test_solve_h_declares_the_type_and_includes_its_header(name, c_type, tmp_path):
     write_check(PROBLEMS[name].parameters, tmp_path)
     text = (tmp_path / "solve.h").read_text()

@@ -1,4 +1,4 @@
-"""The row-wise solves beyond what the judge asks on the CPU: the launch of S4 on several GPUs, its `softmax`, wide rows."""
+"""The row-wise solves beyond what is judged on the CPU: S4's launch on several GPUs, its `softmax`, wide rows."""
 
 import ctypes
 import importlib.util
