@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib.util
+import json
 import subprocess
 import sys
 
@@ -88,6 +89,46 @@ def test_a_row_that_does_not_fit_is_refused_in_one_sentence(s4, gpus):
     s4.check_fits(16_384, s4.Usage(0, 196_640), gpus["H200"])
 
 
+COMPILE = """
+import importlib.util, json, sys, triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+specification = importlib.util.spec_from_file_location("softmax_rows", sys.argv[1])
+module = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(module)
+def shared(dtype, columns, num_stages, capability, ones):
+    kernel = module.softmax_rows_kernel
+    constants = {"BLOCK_SIZE": triton.next_power_of_2(columns), "NUM_STAGES": num_stages, **dict.fromkeys(ones, 1)}
+    signature = {name: "constexpr" if name in constants else "i32" for name in kernel.arg_names}
+    signature |= {name: f"*{dtype}" for name in ("input_ptr", "output_ptr")}
+    aligned = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(kernel.arg_names) if name not in constants}
+    source = ASTSource(kernel, signature, constants, aligned)
+    target = GPUTarget("cuda", capability, 32)
+    return triton.compile(source, target=target, options={"num_warps": module.NUM_WARPS}).metadata.shared
+print(json.dumps([shared(*arguments) for arguments in json.loads(sys.argv[2])]))
+"""
+
+
+def test_the_kernel_compiles_for_gpus_and_takes_the_shared_memory_that_its_header_says(tmp_path):
+    """Triton compiles for a GPU where there is none."""
+    kernels = [
+        ("fp32", 32_768, 4, 90, []),
+        ("fp32", 16_384, 4, 90, []),
+        ("bf16", 1000, 2, 75, []),
+        ("fp16", 1, 2, 80, ["n_rows", "n_cols", "input_row_stride", "output_row_stride"]),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, S4, json.dumps(kernels)],
+        env={"TRITON_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    too_long, longest, old, single = json.loads(done.stdout)
+    assert too_long > 232_448 >= longest
+    assert max(old, single) < 65_536
+
+
 PROGRAM = """
 import importlib.util, sys, torch
 specification = importlib.util.spec_from_file_location("softmax_rows", sys.argv[1])
@@ -117,6 +158,41 @@ def test_softmax_takes_views_of_any_stride_and_returns_a_new_matrix():
         [sys.executable, "-c", PROGRAM, S4], env={"TRITON_INTERPRET": "1"}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+GPU_PROGRAM = """
+import importlib.util, sys, torch
+specification = importlib.util.spec_from_file_location("softmax_rows", sys.argv[1])
+module = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(module)
+refused = []
+for dtype, tolerance in ((torch.float32, 1e-5), (torch.float16, 1e-3), (torch.bfloat16, 1e-2)):
+    for columns in (1, 2, 33, 1000, 1024, 1025, 8192, 16384, 32768, 65536):
+        for gap in (0, 3, 64):
+            x = torch.randn(70, columns + gap, device="cuda").to(dtype)[:, :columns]
+            try:
+                y = module.softmax(x)
+            except ValueError as error:
+                assert str(error).startswith(f"rows of {columns:,} columns are too long for this kernel here"), error
+                refused.append(columns)
+                continue
+            wanted = torch.softmax(x.double(), dim=1)
+            assert torch.all(torch.abs(y.double() - wanted) <= tolerance * wanted + 1e-7), (dtype, columns, gap)
+assert all(columns > 8192 for columns in refused), refused
+"""
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_softmax_agrees_with_torch_or_refuses_in_a_sentence():
+    done = subprocess.run([sys.executable, "-c", GPU_PROGRAM, S4], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", ["3x32768/uniform", "2x262144/strides=262144,262208/uniform"])
+def test_on_a_gpu_the_cuda_solve_takes_wide_rows(cli, case):
+    done = cli("check", ROOT / "cuda" / "softmax_rows.cu", "--backend", "gpu", "--large", "--case", case)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # 16,384 columns are the last in registers; on the CPU layer a block may have 227 KB of shared memory, 58,112 columns.
