@@ -235,7 +235,7 @@ def test_float32_rows_scaled_by_0_9995_fail(columns):
 @pytest.mark.parametrize("units", [-2, 2])
 def test_one_element_two_units_in_the_last_place_off_fails_in_half_types(problem, units):
     each = matrix(problem, 1000)
-    # Of a number with the mantissa 0.75 to 1 two units are three to four times the allowed half unit at 1.
+    # Where the mantissa is between 0.75 and 1 two units are two to three times the bound.
     mantissa, _ = np.frexp(each.reference["output"])
     index = np.argmax(np.where(mantissa > 0.75, each.reference["output"], 0))
     rows = each.rounded.copy()

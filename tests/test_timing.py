@@ -309,7 +309,7 @@ def test_a_duel_that_is_not_a_number_is_a_tie():
 def test_the_copy_kernel_of_the_same_rounds_stands_beside_the_verdict():
     case = PROBLEMS["softmax"].timing_case(8)
     race = [measurement(name, np.full(12, us)) for name, us in (("a", 10.0), ("b", 20.0), ("copy", 3.0))]
-    duel = timing.decide([race] * timing.GENERATIONS, "softmax", case, "on a GPU")
+    duel = timing.decide([race] * timing.GENERATIONS, PROBLEMS["softmax"], case, "on a GPU")
     assert (duel.verdict, duel.a_us, duel.b_us, duel.copy_us) == ("faster", 10.0, 20.0, 3.0)
 
 
