@@ -2,7 +2,7 @@
 """Softmax of every row of a matrix as five separate PyTorch operations: what fusing saves.
 
 Idea     y = exp(x - m) / l, spelt out: row maximum, subtract, exponential, row sum, divide.
-Launch   PyTorch's own kernels, one after the other; three matrices as large as the output come and go.
+Launch   PyTorch's own kernels, one after the other; two matrices as large as the output come and go.
 Traffic  5 reads and 3 writes: maximum 1 + 0, subtract 1 + 1, exponential 1 + 1, sum 1 + 0, divide 1 + 1. The half types
          are first converted to float32, one more of each, and what lies between is float32: rounding x - m to a half
          would cost up to 1 % of its exponential.
