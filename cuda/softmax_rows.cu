@@ -3,20 +3,17 @@
 // Softmax of every row of a matrix: a row is read once, by a warp or by a block, and kept on the chip.
 //
 // Idea     Whoever works on a row keeps its elements in registers: maximum, exponentials and sum need no
-// second
-//          look at memory. Up to 1,024 columns that is a warp, which reduces by shuffles alone, without a
-//          barrier; up to 16,384 a block of as many warps as the row needs, 16 elements a thread. Longer rows
-//          are kept in shared memory where it is large enough, else read twice; their maximum and sum are
-//          taken online.
+//          second look at memory. Up to 1,024 columns that is a warp, which reduces by shuffles alone,
+//          without a barrier; up to 16,384 a block of as many warps as the row needs, 16 elements a thread.
+//          Longer rows are kept in shared memory where it is large enough, else read twice; their maximum
+//          and sum are taken online.
 // Launch   Up to 1,024 columns blocks of 8 warps, each with a row of its own; beyond that a block for each
-// row. The
-//          only number asked of the GPU is how much shared memory a block may have.
+//          row. The only number asked of the GPU is how much shared memory a block may have.
 // Traffic  1 read and 1 write: the least there is. 2 reads and 1 write of rows that exceed shared memory.
 // Access   16 bytes at a time where every row of input and output begins at a multiple of 16 bytes, else 4.
 // Limit    Memory bandwidth, given enough rows; a single row has one SM to itself and leaves the others idle.
 // Special  fmaxf ignores a NaN, but exp(NaN - m) puts it into the sum, as exp(inf - inf) does: the whole row
-// becomes
-//          NaN, and no other. A row of -inf alone gives NaN, too. As torch.softmax has it.
+//          becomes NaN, and no other. A row of -inf alone gives NaN, too. As torch.softmax has it.
 // Judge    python -m harness submit cuda/softmax_rows.cu
 
 #include <cuda_runtime.h>
@@ -32,9 +29,8 @@ constexpr unsigned FULL_WARP = 0xffffffff;
 
 constexpr int WARPS_OF_ROWS = 8;  // of a block in which every warp has a row of its own
 constexpr int THREADS_OF_ROWS = WARPS_OF_ROWS * WARP_SIZE;
-constexpr int WARP_ITEMS = 32;  // elements that a lane keeps at most: 32 lanes x 32 = 1,024 columns
-constexpr int BLOCK_ITEMS =
-    16;  // elements that a thread of a block keeps: 1,024 threads x 16 = 16,384 columns
+constexpr int WARP_ITEMS = 32;        // elements that a lane keeps at most: 32 lanes x 32 = 1,024 columns
+constexpr int BLOCK_ITEMS = 16;       // that a thread of a block keeps: 1,024 threads x 16 = 16,384 columns
 constexpr int SHARED_RESERVE = 1024;  // bytes of shared memory left to the reductions and to CUDA itself
 
 // 64-bit strides: row * stride passes 2^31 in a matrix of more elements.
@@ -66,8 +62,7 @@ __device__ float warp_reduce(float value) {
     return value;
 }
 
-// One barrier: every warp reduces its lanes, then each by itself the results of all. `partial` serves one
-// reduction.
+// One barrier: every warp reduces its lanes, then each by itself the results of all. `partial` serves one.
 template <typename Op>
 __device__ float block_reduce(float value, float* partial) {
     const int warp = threadIdx.x / WARP_SIZE;
@@ -78,8 +73,7 @@ __device__ float block_reduce(float value, float* partial) {
     return warp_reduce<Op>(lane < blockDim.x / WARP_SIZE ? partial[lane] : Op::identity());
 }
 
-// ---- WIDTH elements of a row at once: 4 where rows are aligned for it, else 1
-// -----------------------------------
+// ---- WIDTH elements of a row at once: 4 where rows are aligned for it, else 1 ---------------------------
 
 // What lies behind the row reads -inf: it is no maximum, and its exponential is 0.
 template <int WIDTH>
@@ -108,8 +102,7 @@ __device__ void store(const float* y, float* row, long long column, int n_cols) 
     }
 }
 
-// ---- rows in registers
-// ------------------------------------------------------------------------------------------
+// ---- rows in registers ----------------------------------------------------------------------------------
 
 // The softmax of a row by `threads` threads, of which this is number `thread`. Neighbours take neighbouring
 // elements, so that a warp's accesses are whole lines; `reduce_max` and `reduce_sum` combine what the threads
@@ -163,8 +156,7 @@ __global__ void __launch_bounds__(MAX_THREADS) block_per_row(Matrices m) {
         [&](float value) { return block_reduce<Sum>(value, sums); });
 }
 
-// ---- rows that registers do not hold
-// ----------------------------------------------------------------------------
+// ---- rows that registers do not hold --------------------------------------------------------------------
 
 // Each thread keeps (m, l), at first (-FLT_MAX, 0), such that l = sum of exp(x - m) over what it has read.
 // For the next elements with maximum m_b: m' = max(m, m_b), l' = l * exp(m - m') + sum exp(x - m'). With
@@ -205,8 +197,7 @@ __global__ void __launch_bounds__(MAX_THREADS) block_per_long_row(Matrices m) {
     }
 }
 
-// ---- the launch
-// -------------------------------------------------------------------------------------------------
+// ---- the launch -----------------------------------------------------------------------------------------
 
 int divide_up(int a, int b) { return a / b + (a % b != 0); }
 
