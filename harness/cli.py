@@ -206,6 +206,18 @@ def board(db: Path | None, problem: str | None) -> None:
     board.print_board(board.open_board(path), problem, report.console())
 
 
+@cli.command("report")
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN.json")
+@click.option("-o", "target", metavar="FILE.html", type=click.Path(path_type=Path), help="[default: RUN.html]")
+def report_page(run: Path, target: Path | None) -> None:
+    """Write one self-contained HTML page of a run that --json wrote."""
+    from harness.page import read_run, write_page
+
+    target = target or run.with_suffix(".html")
+    write_page(read_run(run), run, target)
+    click.echo(target)
+
+
 @cli.command()
 @click.argument("name", required=False)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="The seed whose random sizes are listed.")

@@ -365,7 +365,7 @@ def test_times_that_can_be_raise_no_suspicion(device, call, wall):
         (1234567.8, "1,234,568"),
     ],
 )
-def test_a_number_is_shown_with_three_digits_and_never_an_exponent(value, text):
+def test_a_number_is_shown_withthree_digits_and_never_an_exponent(value, text):
     assert _three_digits(value) == text
 
 
