@@ -206,12 +206,42 @@ def board(db: Path | None, problem: str | None) -> None:
     board.print_board(board.open_board(path), problem, report.console())
 
 
+@cli.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
+@click.option("--n", metavar="LOW:HIGH:STEP", help="Sizes of a vector; STEP is added, or x2 and the like multiply.")
+@click.option("--cols", metavar="LOW:HIGH:STEP", help="Columns of a matrix, likewise.")
+@click.option("--rows", "row_count", metavar="R", type=int, help="Rows of the matrix.")
+@click.option("--png", metavar="PATH", type=click.Path(path_type=Path), help="Draw GB/s over size.")
+@click.option("--resume", is_flag=True, help="Go on with the sweep in the --json file.")
+@_judging_flags
+def sweep(
+    files: tuple[Path, ...],
+    n: str | None,
+    cols: str | None,
+    row_count: int | None,
+    png: Path | None,
+    resume: bool,
+    **flags: Any,
+) -> None:
+    """Judge files (or all bundled solves of a problem), then time them at many sizes and explain the cliffs."""
+    from harness.submission import bundled_submissions
+
+    if files:
+        submissions = _read(files, flags)
+    else:
+        if not flags["problem"]:
+            raise UsageError("--problem NAME says what to sweep, or name the files")
+        submissions = [s for s in bundled_submissions() if s.problem.name == flags["problem"]]
+    _sweep(submissions, (n, cols, row_count), png, resume, **flags)
+
+
 @cli.command("report")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN.json")
 @click.option("-o", "target", metavar="FILE.html", type=click.Path(path_type=Path), help="[default: RUN.html]")
 def report_page(run: Path, target: Path | None) -> None:
     """Write one self-contained HTML page of a run that --json wrote."""
-    from harness.page import read_run, write_page
+    from harness.document import read_run
+    from harness.page import write_page
 
     target = target or run.with_suffix(".html")
     write_page(read_run(run), run, target)
@@ -263,7 +293,7 @@ def _judge(
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
     from harness import report, rows, timing
     from harness.backend import choose, machine
-    from harness.judge import Options, Session, does_not_fit, judge, select_cases, unjudged
+    from harness.judge import Options, Session, does_not_fit, select_cases
     from harness.noise import Monitor
     from harness.progress import Progress
 
@@ -288,24 +318,11 @@ def _judge(
     click.echo(f"backend {chosen.name} ({chosen.reason}), seed {options.seed}", err=True)
 
     monitor = Monitor() if chosen.name == "gpu" and plan else None
-    judged, duels = [], []
-    missing_tool = no_duel = ""
+    duels = []
+    no_duel = ""
     needs_torch = plan is not None or chosen.name == "gpu" or any(s.language == "python" for s in submissions)
     with Session(chosen, options, needs_torch) as session, Progress() as progress:
-        for submission in submissions:
-            progress.start(str(submission.path))
-            try:
-                row = judge(submission, session, progress.cases)
-            except UsageError as error:
-                if len(submissions) == 1:
-                    raise
-                # A missing compiler stops the .cu files, not the others.
-                missing_tool = str(error)
-                row = unjudged(submission, session, error, rows.NOT_RUN)
-            except Exception as error:  # the judge's own fault, in the one place that reports it
-                row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
-            progress.finish(row)
-            judged.append((row, submission))
+        judged, missing_tool = _judge_all(submissions, session, progress)
         results = [row for row, _ in judged]
         if duel and all(row.verdict == rows.ACCEPTED for row in results):
             try:
@@ -334,6 +351,113 @@ def _judge(
     if rows.INTERNAL_ERROR in verdicts:
         sys.exit(2)
     sys.exit(0 if verdicts == {rows.ACCEPTED} else 1)
+
+
+def _sweep(
+    submissions: list[Any],
+    axis_flags: tuple[str | None, str | None, int | None],
+    png: Path | None,
+    resume: bool,
+    *,
+    problem: str | None,
+    backend: str,
+    seed: int | None,
+    timeout: float | None,
+    strict: bool,
+    case: str | None,
+    large: bool,
+    json_path: Path | None,
+) -> None:
+    """Judges, times point by point, shows, and ends the process with the exit status: that of the verdicts."""
+    from harness import document, rows
+    from harness import sweep as sweeping
+    from harness.backend import choose, machine
+    from harness.judge import Options, Session, select_cases
+    from harness.noise import Monitor
+    from harness.problems import find_problem
+    from harness.progress import Progress
+
+    names = {submission.problem.name for submission in submissions} or {str(problem)}
+    if len(names) > 1:
+        raise UsageError(f"the files solve different problems ({', '.join(sorted(names))}): --problem NAME names one")
+    asked = find_problem(names.pop())
+    if not submissions:
+        raise UsageError(f"no bundled solve is for the problem {problem!r}: name files")
+    axis = sweeping.read_axis(asked, *axis_flags)
+    chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
+    if large and chosen.name != "gpu":
+        raise UsageError("--large needs a GPU: leave it out on the CPU backend")
+    if resume and json_path is None:
+        raise UsageError("--resume needs --json PATH: the file to go on with")
+    saved = document.read_run(json_path) if resume else None
+    if saved and seed is None:
+        seed = sweeping.seed_of(saved, json_path)
+    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
+    select_cases(asked, options, chosen.name)  # an unknown --case is said before anything is built
+    contestants = sweeping.contestants(asked, submissions)
+    description = machine(chosen)
+    same = sweeping.identity(asked, axis, contestants, description, options)
+    if saved:
+        sweeping.check_same(saved, same, json_path)
+    for flag, path in (("--json", json_path), ("--png", png)):
+        if path:
+            document.check_writable(path, flag)
+    click.echo(f"backend {chosen.name} ({chosen.reason}), seed {options.seed}", err=True)
+
+    def save(current: dict) -> None:
+        if json_path:
+            document.write_whole(json_path, current)
+
+    monitor = Monitor() if chosen.name == "gpu" else None
+    missing_tool = ""
+    current = saved
+    try:
+        with Session(chosen, options, needs_torch=True) as session, Progress() as progress:
+            if current is None:
+                judged, missing_tool = _judge_all([submission for _, submission in contestants], session, progress)
+                current = sweeping.new_document(same, description, [row for row, _ in judged], contestants)
+            sweeping.run(current, axis, contestants, session, monitor, progress, save, description["date"])
+    except KeyboardInterrupt:
+        kept = f"what was measured is in {json_path}, --resume goes on" if json_path and json_path.exists() else ""
+        print(f"interrupted: {kept or 'nothing of this run was kept'}", file=sys.stderr)
+        sys.exit(130)
+    for line in sweeping.lines(current):
+        click.echo(line)
+    for warning in monitor.warnings() if monitor else []:
+        click.echo(f"warning: {warning}", err=True)
+    if png:
+        from harness.plots import draw_sweep
+
+        draw_sweep(current, png)
+    if missing_tool:
+        raise UsageError(missing_tool)
+    verdicts = {row["verdict"] for row in current["rows"] if not row["label"]}
+    if rows.INTERNAL_ERROR in verdicts:
+        sys.exit(2)
+    sys.exit(0 if verdicts <= {rows.ACCEPTED} else 1)
+
+
+def _judge_all(submissions: list[Any], session: Any, progress: Any) -> tuple[list[tuple[Any, Any]], str]:
+    """(row, submission) of each file, and the sentence about a tool that was missing for some, or ""."""
+    from harness import rows
+    from harness.judge import judge, unjudged
+
+    judged, missing_tool = [], ""
+    for submission in submissions:
+        progress.start(str(submission.path))
+        try:
+            row = judge(submission, session, progress.cases)
+        except UsageError as error:
+            if len(submissions) == 1:
+                raise
+            # A missing compiler stops the .cu files, not the others.
+            missing_tool = str(error)
+            row = unjudged(submission, session, error, rows.NOT_RUN)
+        except Exception as error:  # the judge's own fault, in the one place that reports it
+            row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
+        progress.finish(row)
+        judged.append((row, submission))
+    return judged, missing_tool
 
 
 def main() -> None:

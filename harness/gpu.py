@@ -30,6 +30,17 @@ class Gpu:
     driver: str
 
 
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor holds at a time; `reserved_shared_bytes` of its shared memory CUDA takes per block."""
+
+    threads: int
+    blocks: int
+    registers: int
+    shared_bytes: int
+    reserved_shared_bytes: int
+
+
 # CUdevice_attribute in cuda.h
 _MULTIPROCESSOR_COUNT = 16
 _MEMORY_CLOCK_KHZ = 36
@@ -37,6 +48,13 @@ _MEMORY_BUS_WIDTH_BITS = 37
 _L2_CACHE_BYTES = 38
 _CAPABILITY_MAJOR = 75
 _CAPABILITY_MINOR = 76
+_OF_A_MULTIPROCESSOR = {
+    "threads": 39,
+    "blocks": 106,
+    "registers": 82,
+    "shared_bytes": 81,
+    "reserved_shared_bytes": 111,
+}
 
 # CUipcMem_flags in cuda.h
 _IPC_LAZY_ENABLE_PEER_ACCESS = 1
@@ -100,6 +118,19 @@ def describe() -> Gpu:
         peak_bandwidth=bandwidth,
         driver=_driver_version(),
     )
+
+
+def multiprocessor() -> Multiprocessor:
+    """The limits of each multiprocessor of GPU 0 among the visible ones."""
+    _call("cuInit", 0)
+    device = ctypes.c_int()
+    _call("cuDeviceGet", ctypes.byref(device), 0)
+    value = ctypes.c_int()
+    limits = {}
+    for name, attribute in _OF_A_MULTIPROCESSOR.items():
+        _call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        limits[name] = value.value
+    return Multiprocessor(**limits)
 
 
 def pci_bus_id() -> str:

@@ -299,7 +299,7 @@ class _Trial:
             verdict = {"memory": rows.OUT_OF_MEMORY, "unsupported": rows.UNSUPPORTED}.get(failure, rows.COMPILE_ERROR)
             finding = Finding(verdict, text)
         else:
-            finding = _ended(reply, worker, LOAD_SECONDS, self.problem, "while the file was loaded")
+            finding = how_it_ended(reply, worker, LOAD_SECONDS, self.problem, "while the file was loaded")
         self._drop_worker(kind)
         return finding
 
@@ -379,7 +379,7 @@ class _Trial:
             findings.insert(0, Finding(rows.OUT_OF_BOUNDS, violation_text(seen, self.problem, build, self.submission)))
         if reply.outcome != "answered":
             seconds = self._seconds(kind)
-            findings.append(_ended(reply, worker, seconds, self.problem, "during the call", build))
+            findings.append(how_it_ended(reply, worker, seconds, self.problem, "during the call", build))
             return Observation(findings)
 
         body = reply.body
@@ -536,7 +536,7 @@ def pair(value: object) -> tuple[str, str]:
     return "exception", "the worker sent a malformed reply"
 
 
-def _ended(
+def how_it_ended(
     reply: Reply, worker: WorkerHandle, seconds: float, problem: Problem, when: str, build: Build | None = None
 ) -> Finding:
     """The finding for a call that was not answered."""

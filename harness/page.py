@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -18,7 +17,6 @@ from markupsafe import Markup, escape
 
 from harness import __version__, rows
 from harness.errors import UsageError
-from harness.report import SCHEMA
 from harness.report import _three_digits as three_digits
 
 FLAGS = {
@@ -51,88 +49,6 @@ for (const button of document.querySelectorAll("button.copy")) {
   });
 }
 """
-
-
-# ---- reading ----------------------------------------------------------------------------------------------------
-
-_REQUIRED = {
-    "row": {
-        "file": str,
-        "problem": str,
-        "backend": str,
-        "verdict": str,
-        "message": str,
-        "flags": list,
-        "warnings": list,
-        "cases": list,
-        "timings": list,
-    },
-    "case": {"name": str, "group": str, "verdict": str, "message": str, "replay": str},
-    "timing": {"call_us": float, "low_us": float, "high_us": float, "samples": list, "method": str},
-    "duel": {"a": str, "b": str, "ratio": float, "low": float, "high": float, "rounds": int, "method": str},
-    "sweep": {"problem": str, "axis": dict, "points": list, "cliffs": list},
-}
-
-
-def read_run(path: Path) -> dict:
-    """The document that a verb wrote with --json. Raises UsageError in one sentence if it is none."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; name a file that --json wrote") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON ({error}): name a file that --json wrote") from None
-    if not isinstance(document, dict) or "schema" not in document:
-        raise UsageError(f"{path} is JSON, but no run of this judge: name a file that --json wrote")
-    if document["schema"] != SCHEMA:
-        raise UsageError(
-            f"{path} has schema {document['schema']!r}, this version reads {SCHEMA}: use the one it is from"
-        )
-    try:
-        _validate(document)
-    except ValueError as error:
-        raise UsageError(f"{path} is no run of this judge: {error}") from None
-    return document
-
-
-def _validate(document: dict) -> None:
-    machine = _expect(document.get("machine"), dict, "machine")
-    _expect(machine.get("backend"), str, "machine.backend")
-    _expect(machine.get("date"), str, "machine.date")
-    if machine.get("gpu") is not None:
-        _expect(_expect(machine["gpu"], dict, "machine.gpu").get("name"), str, "machine.gpu.name")
-    _expect(machine.get("clocks", {}), dict, "machine.clocks")
-    for row in _records(document.get("rows"), "row"):
-        _records(row["cases"], "case")
-        for timing in _records(row["timings"], "timing"):
-            if timing.get("anatomy") is not None:
-                anatomy = _expect(timing["anatomy"], dict, "anatomy")
-                _expect(anatomy.get("calls"), dict, "anatomy.calls")
-                for activity in _expect(anatomy.get("activities"), list, "anatomy.activities"):
-                    _expect(activity, dict, "an activity")
-    _records(document.get("duels", []), "duel")
-    if "sweep" in document:
-        (sweep,) = _records([document["sweep"]], "sweep")
-        for point in _expect(sweep["points"], list, "sweep.points"):
-            _expect(_expect(point, dict, "a point").get("value"), int, "the value of a point")
-            _expect(point.get("failures", {}), dict, "the failures of a point")
-        for cliff in _expect(sweep["cliffs"], list, "sweep.cliffs"):
-            _expect(cliff, dict, "a cliff")
-
-
-def _expect(value: Any, kind: type, what: str) -> Any:
-    wanted = (int, float) if kind is float else kind
-    if not isinstance(value, wanted) or isinstance(value, bool):
-        raise ValueError(f"{what} is missing or of another kind")
-    return value
-
-
-def _records(value: Any, kind: str) -> list[dict]:
-    for record in _expect(value, list, f"the list of {kind}s"):
-        _expect(record, dict, f"a {kind}")
-        for name, wanted in _REQUIRED[kind].items():
-            _expect(record.get(name), wanted, f"{name} of a {kind}")
-    return value
 
 
 def _number(value: Any) -> float | None:
@@ -380,7 +296,7 @@ def _sweep_plot(run: dict, emulated: bool) -> SweepPlot | None:
     for row in run["rows"]:
         values = {timing.get(axis): sweep_value(timing, emulated) for timing in row["timings"]}
         series.append((row["file"], {x: y for x, y in values.items() if y is not None and y > 0}))
-    copies = {p["value"]: _number(p.get("copy_ms" if emulated else "copy_gbps")) for p in sweep["points"]}
+    copies = {p["value"]: _number(p.get("copy_us" if emulated else "copy_gbps")) for p in sweep["points"]}
     series = [(name, values) for name, values in series if values]
     series.append(("copy kernel", {x: y for x, y in copies.items() if y is not None and y > 0}))
     heights = [y for _, values in series for y in values.values()]

@@ -41,6 +41,18 @@ class Progress:
         self._bar.update(self._task, total=total)
         return lambda: self._bar.advance(self._task)
 
+    def describe(self, what: str) -> None:
+        """Other words beside the bar, which goes on."""
+        if self._bar:
+            self._bar.update(self._task, description=what)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        if self._bar:
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr)
+
     def finish(self, row: Row) -> None:
         if not self._bar:
             print(f"{row.file}: {row.verdict}", file=sys.stderr)

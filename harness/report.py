@@ -167,12 +167,12 @@ def _print_notes(row: Row, out: Console) -> None:
             out.print(Text(f"  {note}"), soft_wrap=True)  # a command must survive being copied
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no NaN and no infinity: they become the words "nan", "inf" and "-inf"."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return value if not isinstance(value, float) or math.isfinite(value) else str(value)
 
 
@@ -196,6 +196,6 @@ def write_json(
         if records:
             document[name] = [record.to_json() for record in records]
     file.truncate(0)
-    json.dump(_finite(document), file, indent=1, allow_nan=False)
+    json.dump(finite(document), file, indent=1, allow_nan=False)
     file.write("\n")
     file.close()

@@ -15,7 +15,7 @@ from harness import rows
 from harness.anatomy import take_apart
 from harness.arena import poison
 from harness.build import Build
-from harness.judge import Session, judge, pair, placement
+from harness.judge import Session, how_it_ended, judge, pair, placement
 from harness.noise import Monitor
 from harness.problems import Arrays, Case, Problem, Shape
 from harness.progress import Progress
@@ -34,7 +34,7 @@ LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
 GENERATIONS, STUDENT_T = 5, 4.604
 DUEL_ROUNDS, MIN_DUEL_ROUNDS, MAX_DUEL_SECONDS = 24, 12, 3.0  # of a generation; the seconds of one contestant's turns
 WARM_UP_SECONDS = 0.2
-BATCH_SECONDS = 0.15  # a turn ends after so long, or after about a dozen samples
+BATCH_SECONDS = 0.15
 PREPARE_SECONDS = 60.0  # the first request compiles
 
 # On the CPU backend a time says little: a few calls.
@@ -46,7 +46,25 @@ DEAD_ZONE = 0.005
 GPU_METHOD = "device time: union of CUPTI activity records, {cache} L2, paired rounds, median; call time: host clock"
 CPU_METHOD = "emulated: host clock of a call on the CPU backend, median; says nothing about a GPU"
 
-_EMPTY_SOLVE = Path(__file__).with_name("reference") / "empty.py"
+EMPTY_SOLVE = Path(__file__).with_name("reference") / "empty.py"
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When a contestant of a race on a GPU has been timed long enough; the default is the leaderboard's rule.
+
+    Its median is known (see `is_known`) after `min_seconds` of its turns, or given up after `max_seconds`. A turn ends
+    after `batch_seconds`, or after about a dozen samples.
+    """
+
+    relative_width: float = RELATIVE_WIDTH
+    min_seconds: float = MIN_SECONDS
+    max_seconds: float = MAX_SECONDS
+    warm_up_seconds: float = WARM_UP_SECONDS
+    batch_seconds: float = BATCH_SECONDS
+
+
+LEADERBOARD = Stopping()
 
 
 class TimingError(Exception):
@@ -100,12 +118,12 @@ def _bootstrap(samples: np.ndarray, statistic: object, resamples: int = 1000) ->
     return float(low), float(high)
 
 
-def is_known(device: np.ndarray) -> bool:
+def is_known(device: np.ndarray, relative_width: float = RELATIVE_WIDTH) -> bool:
     """Whether the median of these device times (us) is known well enough to stop."""
     if len(device) < MIN_SAMPLES:
         return False
     low, high = median_interval(device)
-    return high - low <= max(RELATIVE_WIDTH * float(np.median(device)), TICK_US) + 1e-9  # a tick is not exact in binary
+    return high - low <= max(relative_width * float(np.median(device)), TICK_US) + 1e-9  # a tick is not exact in binary
 
 
 # ---- the race ---------------------------------------------------------------------------------------------------
@@ -147,23 +165,44 @@ class Race:
         cases: list[Case],
         contestants: list[Contestant],
         monitor: Monitor | None,
+        stopping: Stopping = LEADERBOARD,
     ) -> None:
         self._session = session
         self._problem = problem
         self._monitor = monitor
+        self._stopping = stopping
+        self._workers: list[tuple[Contestant, WorkerHandle]] = []
+        self._failures: dict[str, str] = {}
         with ExitStack() as stack:
             self._arena = stack.enter_context(session.arena(problem, cases))
-            self._workers = []
+            stack.callback(self._end_workers)
             for contestant in contestants:
-                worker = session.worker(contestant.path, problem, contestant.build, self._arena, timed=True)
-                self._workers.append((contestant, stack.enter_context(worker)))
-            self._failures = {}
+                self._workers.append((contestant, self._new_worker(contestant)))
             for contestant, worker in self._workers:
-                body = worker.wait_loaded(PREPARE_SECONDS).body
-                if not body.get("loaded"):
-                    why = pair(body["failed"])[1] if "failed" in body else "the file could not be loaded again"
-                    self._failures[contestant.label] = why
+                self._wait_loaded(contestant, worker)
             self._stack = stack.pop_all()
+
+    def _new_worker(self, contestant: Contestant) -> WorkerHandle:
+        return self._session.worker(contestant.path, self._problem, contestant.build, self._arena, timed=True)
+
+    def _wait_loaded(self, contestant: Contestant, worker: WorkerHandle) -> None:
+        body = worker.wait_loaded(PREPARE_SECONDS).body
+        if not body.get("loaded"):
+            why = pair(body["failed"])[1] if "failed" in body else "the file could not be loaded again"
+            self._failures[contestant.label] = why
+
+    def _end_workers(self) -> None:
+        while self._workers:
+            self._workers.pop()[1].__exit__()
+
+    def renew(self) -> None:
+        """A fresh worker for each contestant that has failed, so that it can take part again at another size."""
+        for index, (contestant, worker) in enumerate(self._workers):
+            if self._failures.pop(contestant.label, None) is not None:
+                fresh = self._new_worker(contestant)
+                self._workers[index] = (contestant, fresh)
+                worker.__exit__()
+                self._wait_loaded(contestant, fresh)
 
     def __enter__(self) -> Race:
         return self
@@ -177,12 +216,7 @@ class Race:
         Each stops when its median is known. In a `duel` all take part in each of DUEL_ROUNDS rounds, of fewer if their
         calls take long.
         """
-        self._case = case
-        self._hot = hot
-        self._inputs = self._problem.inputs(case, self._session.options.seed)
-        self._reference = self._problem.reference(self._inputs, case.sizes)
-        self._passed: set[bytes] = set()  # digests of outputs that were right
-        self._arena.prepare(case, self._inputs, False)
+        self._prepare(case, hot)
         lanes = [_Lane(c, worker, failure=self._failures.get(c.label, "")) for c, worker in self._workers]
         if self._session.backend.name == "cpu":
             self._turn_all(lanes, CPU_SAMPLES, CPU_SECONDS)
@@ -193,19 +227,36 @@ class Race:
                 self._failures[lane.contestant.label] = lane.failure
         return [lane.measurement() for lane in lanes]
 
+    def _prepare(self, case: Case, hot: bool) -> None:
+        self._case = case
+        self._hot = hot
+        self._inputs = self._problem.inputs(case, self._session.options.seed)
+        self._reference = self._problem.reference(self._inputs, case.sizes)
+        self._passed: set[bytes] = set()  # digests of outputs that were right
+        self._arena.prepare(case, self._inputs, False)
+
     def records(self) -> list[list[dict]]:
         """What one call of each contestant did, at the case that ran last: CUPTI's records; [] after a failure."""
-        found = []
-        for contestant, worker in self._workers:
-            records: list[dict] = []
-            if contestant.label not in self._failures:
-                reply = worker.request(self._request("anatomy", 1, 0.0), PREPARE_SECONDS)
-                records = reply.body.get("records", [])
-            found.append(records)
-        return found
+        return [self._records(contestant, worker) for contestant, worker in self._workers]
+
+    def records_at(self, case: Case, label: str) -> list[dict]:
+        """What one call of one contestant does at a case: CUPTI's records; [] where it fails."""
+        self._prepare(case, hot=False)
+        ((contestant, worker),) = [each for each in self._workers if each[0].label == label]
+        if label not in self._failures:
+            reply = worker.request(self._request("time", 1, 0.0), PREPARE_SECONDS)  # it may compile
+            if reply.outcome != "answered" or "raised" in reply.body:
+                self._failures[label] = "a call for its anatomy failed"
+        return self._records(contestant, worker)
+
+    def _records(self, contestant: Contestant, worker: WorkerHandle) -> list[dict]:
+        if contestant.label in self._failures:
+            return []
+        reply = worker.request(self._request("anatomy", 1, 0.0), PREPARE_SECONDS)
+        return reply.body.get("records", [])
 
     def _rounds(self, lanes: list[_Lane], duel: bool) -> None:
-        for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
+        for samples, seconds in ((1, 0.0), (1000, self._stopping.warm_up_seconds)):
             self._turn_all(lanes, samples, seconds)
         for lane in lanes:
             lane.device, lane.calls, lane.rounds, lane.throttled, lane.seconds = [], [], [], 0, 0.0
@@ -220,12 +271,17 @@ class Race:
                 return
             order = running if completed % 2 == 0 else running[::-1]
             # Which sample of a turn is its last, and so is checked, the worker cannot know.
-            self._turn_all(order, random.SystemRandom().randrange(8, 17), BATCH_SECONDS)
+            self._turn_all(order, random.SystemRandom().randrange(8, 17), self._stopping.batch_seconds)
             completed += 1
             if not duel and completed % LOOK_EVERY == 0:
                 for lane in running:
-                    spent = lane.seconds > MAX_SECONDS or len(lane.device) >= MAX_SAMPLES
-                    lane.known = spent or (lane.seconds > MIN_SECONDS and is_known(_us(lane.device)))
+                    lane.known = self._is_done(lane)
+
+    def _is_done(self, lane: _Lane) -> bool:
+        rule = self._stopping
+        if lane.seconds > rule.max_seconds or len(lane.device) >= MAX_SAMPLES:
+            return True
+        return lane.seconds > rule.min_seconds and is_known(_us(lane.device), rule.relative_width)
 
     def _turn_all(self, lanes: list[_Lane], samples: int, seconds: float) -> None:
         for lane in lanes:
@@ -237,13 +293,17 @@ class Race:
 
     def _turn(self, lane: _Lane, samples: int, seconds: float) -> None:
         request = self._request("time", samples, seconds)
+        patience = PREPARE_SECONDS + 2 * seconds
         started = time.monotonic()
-        reply = lane.worker.request(request, PREPARE_SECONDS + 2 * seconds)
+        reply = lane.worker.request(request, patience)
         lane.seconds += time.monotonic() - started
         reading = self._monitor.read() if self._monitor else None
         body = reply.body
-        if reply.outcome != "answered" or "raised" in body:
-            raise TimingError(f"a timed call failed: {pair(body['raised'])[1] if 'raised' in body else reply.outcome}")
+        if reply.outcome != "answered":
+            ended = how_it_ended(reply, lane.worker, patience, self._problem, "during a timed call")
+            raise TimingError(ended.text)
+        if "raised" in body:
+            raise TimingError(f"a timed call failed: {pair(body['raised'])[1]}")
         if lane.contestant.checked:
             self._check()
         calls, device = body.get("calls"), body.get("device", [])
@@ -370,7 +430,7 @@ def _time_problem(
     contestants += [contestant(submission, session, row.file) for row, submission in entrants]
     if session.backend.name == "gpu":
         contestants.append(Contestant("copy", problem.copy_solve, checked=False))
-        contestants.append(Contestant("empty", _EMPTY_SOLVE, checked=False))
+        contestants.append(Contestant("empty", EMPTY_SOLVE, checked=False))
     cases = problem.timing_cases(plan.sizes, session.backend.name)
     with Race(session, problem, cases, contestants, monitor) as race:
         for case in cases:
@@ -393,6 +453,41 @@ def contestant(submission: Submission, session: Session, label: str) -> Contesta
     return Contestant(label, submission.path, next(iter(session.build(submission).values())))
 
 
+def timing_of(
+    problem: Problem,
+    case: Case,
+    measured: Measurement,
+    base: Measurement | None,
+    copy: Measurement | None,
+    empty: Measurement | None,
+    hot: Measurement | None = None,
+) -> Timing:
+    """The timing of a contestant that has not failed; of the others in its race, those that have failed say nothing.
+
+    On the CPU backend there is neither a copy nor an empty kernel to compare with.
+    """
+    on_gpu = len(measured.device) > 0
+    base, copy, empty, hot = (one if one is not None and not one.failure else None for one in (base, copy, empty, hot))
+    median = float(np.median(measured.main))
+    low, high = median_interval(measured.main)
+    return Timing(
+        sizes=problem.shape(case),
+        device_us=median if on_gpu else None,
+        call_us=float(np.median(measured.call)),
+        low_us=low,
+        high_us=high,
+        gbps=problem.ideal_bytes(case.sizes) / median / 1e3 if on_gpu else None,
+        of_ceiling=float(np.median(copy.main)) / median if copy is not None else None,
+        over_reference=median / float(np.median(base.main)) if base is not None else None,
+        samples=[round(float(sample), 3) for sample in measured.main],
+        method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
+        hot_us=float(np.median(hot.main)) if hot is not None else None,
+        copy_us=float(np.median(copy.main)) if copy is not None else None,
+        empty_us=float(np.median(empty.main)) if empty is not None else None,
+        throttled_samples=measured.throttled,
+    )
+
+
 def _with_timing(
     row: Row,
     index: int,
@@ -413,25 +508,8 @@ def _with_timing(
         if needed is not None and needed.failure:
             text = f"not timed at {_size(problem, case)}: {needed.label}: {needed.failure}"
             return replace(row, warnings=[*row.warnings, text])
-    median = float(np.median(measured.main))
-    low, high = median_interval(measured.main)
-    hot = hot_race[index] if hot_race and not hot_race[index].failure else None
-    timing = Timing(
-        sizes=problem.shape(case),
-        device_us=median if on_gpu else None,
-        call_us=float(np.median(measured.call)),
-        low_us=low,
-        high_us=high,
-        gbps=problem.ideal_bytes(case.sizes) / median / 1e3 if on_gpu else None,
-        of_ceiling=float(np.median(copy.main)) / median if copy is not None else None,
-        over_reference=median / float(np.median(base.main)),
-        samples=[round(float(sample), 3) for sample in measured.main],
-        method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
-        hot_us=float(np.median(hot.main)) if hot is not None else None,
-        copy_us=float(np.median(copy.main)) if copy is not None else None,
-        empty_us=float(np.median(empty.main)) if empty is not None else None,
-        throttled_samples=measured.throttled,
-    )
+    hot = hot_race[index] if hot_race else None
+    timing = timing_of(problem, case, measured, base, copy, empty, hot)
     doubt = ""
     if session.backend.gpu is not None and copy is not None:
         floor = problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6

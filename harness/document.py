@@ -1,0 +1,116 @@
+"""A run as JSON on disk: written whole or not at all, and read back only if it has the shape of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError
+from harness.report import SCHEMA, finite
+
+_REQUIRED = {
+    "row": {
+        "file": str,
+        "problem": str,
+        "backend": str,
+        "verdict": str,
+        "message": str,
+        "flags": list,
+        "warnings": list,
+        "cases": list,
+        "timings": list,
+    },
+    "case": {"name": str, "group": str, "verdict": str, "message": str, "replay": str},
+    "timing": {"call_us": float, "low_us": float, "high_us": float, "samples": list, "method": str},
+    "duel": {"a": str, "b": str, "ratio": float, "low": float, "high": float, "rounds": int, "method": str},
+    "sweep": {"problem": str, "axis": dict, "points": list, "cliffs": list},
+}
+
+
+def read_run(path: Path) -> dict:
+    """The document that a verb wrote with --json. Raises UsageError in one sentence if it is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a file that --json wrote") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON ({error}): name a file that --json wrote") from None
+    if not isinstance(document, dict) or "schema" not in document:
+        raise UsageError(f"{path} is JSON, but no run of this judge: name a file that --json wrote")
+    if document["schema"] != SCHEMA:
+        raise UsageError(
+            f"{path} has schema {document['schema']!r}, this version reads {SCHEMA}: use the one it is from"
+        )
+    try:
+        _validate(document)
+    except ValueError as error:
+        raise UsageError(f"{path} is no run of this judge: {error}") from None
+    return document
+
+
+def _validate(document: dict) -> None:
+    machine = _expect(document.get("machine"), dict, "machine")
+    _expect(machine.get("backend"), str, "machine.backend")
+    _expect(machine.get("date"), str, "machine.date")
+    if machine.get("gpu") is not None:
+        _expect(_expect(machine["gpu"], dict, "machine.gpu").get("name"), str, "machine.gpu.name")
+    _expect(machine.get("clocks", {}), dict, "machine.clocks")
+    for row in _records(document.get("rows"), "row"):
+        _records(row["cases"], "case")
+        for timing in _records(row["timings"], "timing"):
+            if timing.get("anatomy") is not None:
+                anatomy = _expect(timing["anatomy"], dict, "anatomy")
+                _expect(anatomy.get("calls"), dict, "anatomy.calls")
+                for activity in _expect(anatomy.get("activities"), list, "anatomy.activities"):
+                    _expect(activity, dict, "an activity")
+    _records(document.get("duels", []), "duel")
+    if "sweep" in document:
+        (sweep,) = _records([document["sweep"]], "sweep")
+        for point in _expect(sweep["points"], list, "sweep.points"):
+            _expect(_expect(point, dict, "a point").get("value"), int, "the value of a point")
+            _expect(point.get("failures", {}), dict, "the failures of a point")
+        for cliff in _expect(sweep["cliffs"], list, "sweep.cliffs"):
+            _expect(cliff, dict, "a cliff")
+
+
+def _expect(value: Any, kind: type, what: str) -> Any:
+    wanted = (int, float) if kind is float else kind
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise ValueError(f"{what} is missing or of another kind")
+    return value
+
+
+def _records(value: Any, kind: str) -> list[dict]:
+    for record in _expect(value, list, f"the list of {kind}s"):
+        _expect(record, dict, f"a {kind}")
+        for name, wanted in _REQUIRED[kind].items():
+            _expect(record.get(name), wanted, f"{name} of a {kind}")
+    return value
+
+
+def check_writable(path: Path, flag: str) -> None:
+    """Raises UsageError where `write_whole` could not write, before any work is done."""
+    if path.is_dir():
+        raise UsageError(f"{flag} {path} cannot be written: it is a directory")
+    try:
+        _beside(path).open("a").close()
+        _beside(path).unlink()
+    except OSError as error:
+        raise UsageError(f"{flag} {path} cannot be written: {error.strerror}") from None
+
+
+def write_whole(path: Path, document: dict) -> None:
+    """Replaces the file in one step: whoever reads it, and whatever ends this process, finds it old or new."""
+    beside = _beside(path)
+    with open(beside, "w", encoding="utf-8") as file:
+        json.dump(finite(document), file, indent=1, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")
