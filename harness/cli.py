@@ -385,6 +385,7 @@ def _sweep(
         raise UsageError(f"no bundled solve is for the problem {problem!r}: name files")
     axis = sweeping.read_axis(asked, *axis_flags)
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
+    sweeping.check_fits(asked, axis, chosen)
     if large and chosen.name != "gpu":
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
     if resume and json_path is None:

@@ -282,9 +282,9 @@ class SweepPlot:
     words: str
 
 
-def sweep_value(timing: dict, emulated: bool) -> float | None:
+def _drawn(us: Any, gbps: Any, emulated: bool) -> float | None:
     """What is drawn of a point: GB/s, or milliseconds where they are emulated."""
-    value = _number(timing["call_us"]) if emulated else _number(timing.get("gbps"))
+    value = _number(us if emulated else gbps)
     return value if value is None or not emulated else value / 1e3
 
 
@@ -294,20 +294,20 @@ def _sweep_plot(run: dict, emulated: bool) -> SweepPlot | None:
     order = [point["value"] for point in sweep["points"]]
     series: list[tuple[str, dict[int, float]]] = []
     for row in run["rows"]:
-        values = {timing.get(axis): sweep_value(timing, emulated) for timing in row["timings"]}
+        values = {
+            timing.get(axis): _drawn(timing["call_us"], timing.get("gbps"), emulated) for timing in row["timings"]
+        }
         series.append((row["file"], {x: y for x, y in values.items() if y is not None and y > 0}))
-    copies = {p["value"]: _number(p.get("copy_us" if emulated else "copy_gbps")) for p in sweep["points"]}
+    copies = {p["value"]: _drawn(p.get("copy_us"), p.get("copy_gbps"), emulated) for p in sweep["points"]}
     series = [(name, values) for name, values in series if values]
     series.append(("copy kernel", {x: y for x, y in copies.items() if y is not None and y > 0}))
     heights = [y for _, values in series for y in values.values()]
     if not heights:
         return None
-    if sweep["axis"].get("geometric") is True and order[0] > 0:
-        spaced = order[:: math.ceil(len(order) / 4)]
-        x = Scale(order[0], max(order[-1], order[0] + 1), True, tuple(map(float, spaced)))
-    else:
-        low, high = order[0], max(order[-1], order[0] + 1)
-        x = Scale(low, high, False, tuple(low + (high - low) * i / 4 for i in range(5)))
+    low, high = float(order[0]), float(max(order[-1], order[0] + 1))
+    geometric = sweep["axis"].get("geometric") is True and low > 0
+    named = {order[round(i * (len(order) - 1) / 3)] for i in range(4)}
+    x = Scale(low, high, geometric, tuple(map(float, sorted(named))))
     y = logarithmic_scale(heights) if emulated else linear_scale(max(heights))
     curves = []
     for style, (name, values) in enumerate(series):

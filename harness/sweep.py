@@ -16,6 +16,7 @@ import numpy as np
 
 from harness import cliffs, gpu, rows
 from harness.anatomy import take_apart
+from harness.backend import Backend
 from harness.errors import UsageError
 from harness.judge import Options, Session, does_not_fit
 from harness.noise import Monitor
@@ -95,13 +96,20 @@ def read_axis(problem: Problem, n: str | None, cols: str | None, row_count: int 
         raise UsageError(f"{flag} {text}: a factor must be above 1")
     if not geometric and (step < 1 or step != int(step)):
         raise UsageError(f"{flag} {text}: a step must be a whole number above 0, a factor is written x{match[4]}")
-    if not 1 <= (row_count or 1) <= LARGEST_SIZE:
+    if row_count is not None and not 1 <= row_count <= LARGEST_SIZE:
         raise UsageError(f"--rows lies between 1 and {LARGEST_SIZE:,}")
     axis = Axis("n_cols" if has_rows else "N", low, high, step, geometric, row_count)
     count = np.log(high / low) / np.log(step) if geometric else (high - low) // step
     if not count < MAX_POINTS:
         raise UsageError(f"{flag} {text} has more than {MAX_POINTS:,} points: take a larger step")
     return axis
+
+
+def check_fits(problem: Problem, axis: Axis, backend: Backend) -> None:
+    """Raises UsageError if not even the smallest point fits into memory."""
+    too_large = does_not_fit(problem, problem.timing_case(*axis.shape(axis.low)), backend)
+    if too_large:
+        raise UsageError(f"no point fits: {axis.name} = {axis.low:,} {too_large}")
 
 
 # ---- the document -----------------------------------------------------------------------------------------------
@@ -199,8 +207,6 @@ def run(
         too_large = does_not_fit(problem, cases[value], session.backend)
         if too_large:
             left_out[value] = {"value": value, "failures": {}, "left_out": too_large}
-    if len(left_out) == len(cases):
-        raise UsageError(f"no point fits: {axis.name} = {axis.low:,} {left_out[axis.low]['left_out']}")
     for value in sorted(left_out):
         progress.note(f"{axis.name} = {value:,} is left out: it {left_out[value]['left_out']}")
     sweep["points"] = sorted([*sweep["points"], *left_out.values()], key=lambda point: point["value"])
@@ -322,9 +328,8 @@ def _explain(
     sweep["cliffs"] = _cliffs(document, axis)
     limits = gpu.Multiprocessor(**sweep["limits"])
     multiprocessors = document["machine"]["gpu"]["multiprocessors"]
-    for record in sweep["cliffs"]:
-        if record["looked_at"]:
-            continue
+    while new := [record for record in sweep["cliffs"] if not record["looked_at"]]:
+        record = new[0]
         progress.describe(f"{record['file']} around {axis.name} = {record['after']:,}")
         for side in ("before", "after"):
             value = record[side]

@@ -127,7 +127,7 @@ class FakeWorker:
 def race(monkeypatch):
     """race({name: script}, duel) -> (measurements by name, the names in the order of their turns, the clock)."""
 
-    def run(scripts, duel=False):
+    def run(scripts, duel=False, stopping=timing.LEADERBOARD, again=None):
         clock, log = SimpleNamespace(now=0.0), []
         monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: clock.now))
         session = SimpleNamespace(
@@ -139,8 +139,12 @@ def race(monkeypatch):
         problem = PROBLEMS["softmax"]
         contestants = [timing.Contestant(name, Path(name), checked=False) for name in scripts]
         case = problem.timing_case(8)
-        with timing.Race(session, problem, [case], contestants, None) as raced:
+        with timing.Race(session, problem, [case], contestants, None, stopping) as raced:
             measured = raced.run(case, duel=duel)
+            if again:
+                scripts.update(again)
+                raced.renew()
+                measured = raced.run(case, duel=duel)
         return dict(zip(scripts, measured, strict=True)), log, clock
 
     return run
@@ -250,6 +254,21 @@ def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(m
             (measured,) = raced.run(case)
     assert len(checks) == (2 if wrong_turn is None else 3)
     assert re.match(failure or "$", measured.failure)
+
+
+def test_another_rule_of_stopping_is_obeyed(race):
+    hasty = timing.Stopping(relative_width=0.8, min_seconds=0.0, max_seconds=3.0)
+    _, log, clock = race({"noisy": noisy}, stopping=hasty)
+    assert len(log) < 10
+    assert clock.now < 3
+    _, _, clock = race({"noisy": noisy}, stopping=timing.Stopping(max_seconds=3.0))
+    assert 3 < clock.now < 4
+
+
+def test_a_contestant_that_has_failed_takes_part_again_with_a_fresh_worker(race):
+    measured, _, _ = race({"a": steady(None), "b": steady(20_000)}, again={"a": steady(10_000), "b": steady(30_000)})
+    assert np.median(measured["a"].main) == 10.0
+    assert np.median(measured["b"].main) == 20.0  # whoever has not failed keeps its worker
 
 
 # ---- duels ------------------------------------------------------------------------------------------------------
