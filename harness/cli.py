@@ -419,7 +419,7 @@ def _sweep(
                 current = sweeping.new_document(same, description, [row for row, _ in judged], contestants)
             sweeping.run(current, axis, contestants, session, monitor, progress, save, description["date"])
     except KeyboardInterrupt:
-        kept = f"what was measured is in {json_path}, --resume goes on" if json_path and json_path.exists() else ""
+        kept = f"what was measured is in {json_path}, --resume goes on" if json_path and current else ""
         print(f"interrupted: {kept or 'nothing of this run was kept'}", file=sys.stderr)
         sys.exit(130)
     for line in sweeping.lines(current):

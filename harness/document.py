@@ -25,6 +25,7 @@ _REQUIRED = {
     "case": {"name": str, "group": str, "verdict": str, "message": str, "replay": str},
     "timing": {"call_us": float, "low_us": float, "high_us": float, "samples": list, "method": str},
     "duel": {"a": str, "b": str, "ratio": float, "low": float, "high": float, "rounds": int, "method": str},
+    "profile": {"file": str, "problem": str, "sizes": dict, "kernels": list},
     "sweep": {"problem": str, "axis": dict, "points": list, "cliffs": list},
 }
 
@@ -66,6 +67,9 @@ def _validate(document: dict) -> None:
                 for activity in _expect(anatomy.get("activities"), list, "anatomy.activities"):
                     _expect(activity, dict, "an activity")
     _records(document.get("duels", []), "duel")
+    for profile in _records(document.get("profiles", []), "profile"):
+        for kernel in profile["kernels"]:
+            _expect(kernel, dict, "a kernel of a profile")
     if "sweep" in document:
         (sweep,) = _records([document["sweep"]], "sweep")
         for point in _expect(sweep["points"], list, "sweep.points"):

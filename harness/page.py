@@ -27,8 +27,10 @@ FLAGS = {
     rows.UNDEFINED_BEHAVIOUR: "The CPU backend saw what CUDA leaves undefined: a race, say, or an uninitialised read.",
 }
 
-# The fields of a timing beside its sizes, which stand among them.
+# The fields of a timing and of a duel beside their sizes, which stand among them.
 TIMING_FIELDS = set(rows.Timing.__dataclass_fields__) - {"sizes"}
+DUEL_FIELDS = set(rows.Duel.__dataclass_fields__) - {"sizes"}
+BYTES = {"dram_read": "DRAM read", "dram_written": "DRAM written", "l2_read": "L2 read", "l2_written": "L2 written"}
 
 SHOWN_CASES = 3  # failing cases of a file that are shown before one has to ask for more
 SHOWN_TIMINGS = 24  # more than so many lines are folded away
@@ -79,10 +81,13 @@ def _milliseconds(us: Any) -> str:
     return str(us) if number is None else three_digits(number / 1e3)
 
 
-def _size(timing: dict) -> str:
+def _size(record: dict, fields: set[str] = TIMING_FIELDS) -> str:
     """ "500,000" for one size, "4,096 x 1,024" for the rows and columns of more; strides are not named."""
-    sizes = {name: value for name, value in timing.items() if name not in TIMING_FIELDS and "stride" not in name}
-    return " x ".join(_shown(value, ",.0f") for value in sizes.values())
+    return _join({name: value for name, value in record.items() if name not in fields})
+
+
+def _join(sizes: dict) -> str:
+    return " x ".join(_shown(value, ",.0f") for name, value in sizes.items() if "stride" not in name)
 
 
 def _plain(text: str) -> str:
@@ -111,6 +116,9 @@ def _answer(run: dict) -> str:
     accepted = sum(row["verdict"] == rows.ACCEPTED for row in judged)
     gpu, backend = run["machine"].get("gpu"), run["machine"]["backend"]
     where = f"on {gpu['name']}" if gpu else f"on the {backend.upper()} backend, with no GPU"
+    if not judged:
+        profiled = len(run.get("profiles", []))
+        return f"{profiled} {'profile' if profiled == 1 else 'profiles'} {where}"
     return f"{accepted} of {len(judged)} accepted {where}"
 
 
@@ -291,7 +299,7 @@ def _drawn(us: Any, gbps: Any, emulated: bool) -> float | None:
 def _sweep_plot(run: dict, emulated: bool) -> SweepPlot | None:
     sweep = run["sweep"]
     axis = str(sweep["axis"].get("name"))
-    order = [point["value"] for point in sweep["points"]]
+    order = [point["value"] for point in sweep["points"] if not point.get("left_out")]
     series: list[tuple[str, dict[int, float]]] = []
     for row in run["rows"]:
         values = {
@@ -344,7 +352,9 @@ def _sweep_plot(run: dict, emulated: bool) -> SweepPlot | None:
     words = (
         f"{quantity} of {len(curves)} contestants at {len(order)} values of {axis} from {order[0]:,} to {order[-1]:,}"
     )
-    return SweepPlot(f"{sweep['problem']} over {axis}", quantity, x, y, curves, cliffs, words)
+    row_count = _number(sweep["axis"].get("rows"))
+    title = f"{sweep['problem']} over {axis}" + ("" if row_count is None else f", at {row_count:,.0f} rows")
+    return SweepPlot(title, quantity, x, y, curves, cliffs, words)
 
 
 # ---- the page ---------------------------------------------------------------------------------------------------
@@ -377,6 +387,9 @@ def render(run: dict, name: str) -> str:
     return environment.get_template("page.html.j2").render(
         run=run,
         machine=run["machine"],
+        duel_fields=DUEL_FIELDS,
+        profiles=[(profile, _join(profile["sizes"])) for profile in run.get("profiles", [])],
+        bytes_moved=BYTES,
         name=name,
         answer=_answer(run),
         counts=Counter(row["verdict"] for row in run["rows"] if not row.get("label")),

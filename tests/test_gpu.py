@@ -200,3 +200,49 @@ def test_a_large_case(cli, tmp_path):
     done, (row,) = rows_of(cli, tmp_path, "check", "triton_solutions/softmax_baseline.py", "--large", "--case", name)
     assert done.returncode == 0, done.stdout
     assert [(case["name"], case["group"], case["verdict"]) for case in row["cases"]] == [(name, "large", "accepted")]
+
+
+SLOW_ABOVE = """import torch
+
+
+def solve(input, output, N):
+    if N >= 4_000_000:
+        raise ValueError("too large for me")
+    for _ in range(8 if N >= 1_000_000 else 1):
+        torch.softmax(input[:N], 0, out=output[:N])
+"""
+
+
+def test_a_sweep_marks_its_cliffs_and_explains_them(cli, tmp_path):
+    """From 524,288 to 1,048,576 the file does its work eight times, and beyond 4 M it raises."""
+    path = tmp_path / "slow_above.py"
+    path.write_text(SLOW_ABOVE)
+    flags = ("--n", "131072:8388608:x2", "--case", "N=33/uniform", "--png", tmp_path / "run.png")
+    done, (reference, row) = rows_of(cli, tmp_path, "sweep", path, *flags)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [timing["N"] for timing in reference["timings"]] == [2**exponent for exponent in range(17, 24)]
+    assert [timing["N"] for timing in row["timings"]] == [2**exponent for exponent in range(17, 22)]
+    for timing in (*reference["timings"], *row["timings"]):
+        assert 0 < timing["low_us"] <= timing["device_us"] <= timing["high_us"]
+        assert timing["gbps"] > 0
+    sweep = json.loads((tmp_path / "run.json").read_text())["sweep"]
+    assert all(point["copy_gbps"] > 0 and point["empty_us"] > 0 for point in sweep["points"])
+    assert all(limit > 0 for limit in sweep["limits"].values()), sweep["limits"]
+    assert sweep["limits"]["threads"] % 32 == 0
+    mine = [cliff for cliff in sweep["cliffs"] if cliff["file"] == str(path)]
+    (loss,) = [cliff for cliff in mine if cliff["kind"] == "loss" and cliff["after"] == 2**20]
+    for facts in (loss["facts_before"], loss["facts_after"]):
+        assert facts["registers"] > 0
+        assert 0 < facts["occupancy"] <= 1
+        assert facts["waves"] > 0
+    assert loss["facts_after"]["kernels"] == loss["facts_before"]["kernels"] * 8
+    assert "occupancy" in loss["text"]
+    (failure,) = [cliff for cliff in mine if cliff["kind"] == "failure"]
+    assert (failure["before"], failure["after"]) == (2**21, 2**22)
+    assert "too large for me" in failure["text"]
+    looked_at = {timing["N"] for timing in row["timings"] if timing["anatomy"]}
+    assert {2**19, 2**20, 2**21} <= looked_at
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    again, rows = rows_of(cli, tmp_path, "sweep", path, *flags, "--resume")  # nothing is left to do
+    assert again.returncode == 0, again.stderr
+    assert rows == [reference, row]

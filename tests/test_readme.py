@@ -5,7 +5,7 @@ import re
 
 from conftest import ROOT
 
-VERBS = ("submit", "check", "bench", "compare", "profile", "board", "problems")
+VERBS = ("submit", "check", "bench", "compare", "profile", "board", "problems", "sweep", "report")
 README = (ROOT / "README.md").read_text()
 
 

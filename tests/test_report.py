@@ -69,11 +69,11 @@ def test_the_numbers_of_the_page_are_those_of_the_json(cli, run, tmp_path):
     assert (done.returncode, done.stdout.strip()) == (0, str(tmp_path / "page.html")), done.stderr
     shown = Page((tmp_path / "page.html").read_text())
     timed = [row for row in shown.rows if "device_us" in row]
-    assert len(timed) == len(run["rows"]) == 6
-    for cells, row in zip(timed, run["rows"], strict=True):
-        (timing,) = row["timings"]
+    timings = [(row, timing) for row in run["rows"] for timing in row["timings"]]
+    assert len(timings) >= 6
+    for cells, (row, timing) in zip(timed, timings, strict=True):
         assert cells[1] == row["file"]
-        assert cells["size"] == f"{timing['N']:,}"
+        assert cells["size"] == " x ".join(f"{timing[n]:,}" for n in ("N", "n_rows", "n_cols") if n in timing)
         assert cells["device_us"] == f"{timing['device_us']:,.2f}"
         assert cells["interval"] == f"{timing['low_us']:,.2f} to {timing['high_us']:,.2f}"
         assert cells["call_us"] == f"{timing['call_us']:,.1f}"
@@ -86,23 +86,28 @@ def test_the_numbers_of_the_page_are_those_of_the_json(cli, run, tmp_path):
         (row["file"], row["verdict"], f"{len(row['cases'])}/{len(row['cases'])}") for row in run["rows"]
     ]
     assert [row[5] for row in verdicts] == [", ".join(row["flags"]) for row in run["rows"]]
-    assert shown.ids["answer"] == "4 of 4 accepted on NVIDIA H200"
+    count = judged(run)
+    assert shown.ids["answer"] == f"{count} of {count} accepted on NVIDIA H200"
+
+
+def judged(run):
+    return sum(not row["label"] for row in run["rows"])
 
 
 def test_the_picture_has_every_median_in_order_of_time_and_the_copy_and_empty_kernels(run):
-    (softmax, subtract) = page._dot_plots(run, emulated=False)
-    medians = sorted(row["timings"][0]["device_us"] for row in run["rows"] if row["problem"] == "softmax")
+    softmax, *others = page._dot_plots(run, emulated=False)
+    first, timing = run["rows"][0], run["rows"][0]["timings"][0]
+    medians = sorted(row["timings"][0]["device_us"] for row in run["rows"] if row["problem"] == first["problem"])
     assert [line["median"] for line in softmax.lines] == medians
-    timing = run["rows"][0]["timings"][0]
     assert [rule["value"] for rule in softmax.rules] == [timing["empty_us"], timing["copy_us"]]
-    for plot in (softmax, subtract):
+    for plot in (softmax, *others):
         places = [plot.scale.at(line["median"]) for line in plot.lines]
         assert places == sorted(places)
         assert all(0 <= place <= 100 for place in places)
     shown = page_of(run)
     pictures = [attributes for tag, attributes in shown.tags if tag == "svg" and attributes.get("role") == "img"]
     assert f"copy kernel {three_digits(timing['copy_us'])} us" in pictures[0]["aria-label"]
-    assert "torch.softmax 144 us" in pictures[0]["aria-label"]
+    assert f"{first['file']} {three_digits(timing['device_us'])} us" in pictures[0]["aria-label"]
 
 
 def wrong(run, message, **changes):
@@ -120,7 +125,7 @@ def test_a_failing_case_is_shown_with_its_message_and_its_replay(run):
         wrong(run, "output[3] is 1, expected 2", flags=["published-rule-differs"], warnings=["leaks 8 bytes"])
     )
     case = run["rows"][1]["cases"][7]
-    assert shown.ids["answer"] == "3 of 4 accepted on NVIDIA H200"
+    assert shown.ids["answer"] == f"{judged(run) - 1} of {judged(run)} accepted on NVIDIA H200"
     assert shown.texts["message"][:2] == ["output[3] is 1, expected 2", "another"]
     assert shown.texts["code"][0] == case["replay"]
     remarks = " ".join(shown.texts["li"])
@@ -240,11 +245,27 @@ def test_a_duel_is_shown_with_its_interval(run):
             "a_us": 8.126,
             "b_us": 10.0,
             "method": "",
+            "copy_us": 6.204,
+            "warnings": ["suspicious: a.cu: too fast"],
         }
     ]
+    shown = page_of(run)
+    assert "The copy kernel took 6.20 us in the same rounds." in shown.texts["p"]
+    assert "a.cu and b.cu: suspicious: a.cu: too fast" in shown.texts["message"]
     (row,) = [row for row in page_of(run).rows if row["class"] == "duel"]
     assert [row[1], row[2], row[3], row[4]] == ["a.cu", "faster than", "b.cu", "500,000"]
     assert (row["ratio"], row["interval"], row["a_us"], row["b_us"]) == ("0.8124", "0.8000 to 0.8200", "8.13", "10.00")
+
+
+def test_a_profile_is_shown_with_its_bytes(run):
+    kernel = {"name": "max_kernel", "grid": "(489, 1, 1)", "block": "(128, 1, 1)", "us": 3.5, "passes": 1}
+    kernel |= {"dram_read": 2_000_000, "dram_written": 64, "l2_read": 2_100_000, "l2_written": 15_648}
+    profile = {"file": "a.py", "problem": "softmax", "sizes": {"N": 500_000}, "N": 500_000, "kernels": [kernel]}
+    shown = page_of({**run, "rows": [], "profiles": [{**profile, "ideal_read": 2e6, "ideal_written": 2e6}]})
+    assert shown.ids["answer"] == "1 profile on NVIDIA H200"
+    assert "verdicts" not in shown.ids
+    (cells,) = [row for row in shown.rows if row["class"] == "profiled"]
+    assert (cells[1], cells["dram_read"], cells["l2_written"]) == ("max_kernel", "2.00", "0.02")
 
 
 def test_a_run_of_the_cpu_backend_is_emulated_and_unranked(cli, tmp_path):
