@@ -37,8 +37,9 @@ def draw_sweep(document: dict, path: Path) -> None:
     axes = figure.add_axes(box)
 
     order = [point["value"] for point in points]
+    ceiling = "copy kernel" if emulated else "copy kernel, the ceiling"
     copies = [_height(point["copy_us"], point["copy_gbps"], emulated) for point in points]
-    axes.plot(order, copies, "--", color="0.45", linewidth=1.8, label="copy kernel, the ceiling")
+    axes.plot(order, copies, "--", color="0.45", linewidth=1.8, label=ceiling)
     for index, row in enumerate(timed):
         colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
         values = {t[name]: _height(t["call_us"], t["gbps"], emulated) for t in row["timings"]}
