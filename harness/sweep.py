@@ -151,7 +151,7 @@ def new_document(same: dict, machine: dict, judged: list[Row], named: Contestant
     reference = named[0][0]
     judged = [replace(judged[0], file=reference, label=reference), *judged[1:]]
     method = GPU_METHOD.format(cache="cold") if machine["backend"] == "gpu" else CPU_METHOD
-    sweep = {**same, "method": method, "points": [], "cliffs": [], "sittings": [], "limits": None}
+    sweep = {**same, "method": method, "points": [], "cliffs": [], "sittings": [], "limits": None, "copying": False}
     return {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in judged], "sweep": sweep}
 
 
@@ -217,6 +217,8 @@ def run(
     unexplained = on_gpu and any(not record["looked_at"] for record in sweep["cliffs"])
     if not entrants or not (todo or unexplained):
         return
+    # Judging finds out whether CUDA IPC is refused, and a resumed sweep does not judge again.
+    session.copying = sweep["copying"] = session.copying or sweep["copying"]
     lanes = [contestant(submission, session, file) for file, submission in entrants]
     lanes.append(Contestant("copy", problem.copy_solve, checked=False))
     if on_gpu:
@@ -239,8 +241,9 @@ def run(
             sweep["cliffs"] = _cliffs(document, axis)
             save(document)
             advance()
-            failed = f", {len(point['failures'])} failed" if point["failures"] else ""
-            progress.note(f"{axis.name} = {value:,}: {len(entrants) - len(point['failures'])} timed{failed}")
+            failed = sum(name in point["failures"] for name, _ in entrants)
+            words = f", {failed} failed" if failed else ""
+            progress.note(f"{axis.name} = {value:,}: {len(entrants) - failed} timed{words}")
         if on_gpu:
             _explain(document, axis, fitting, race, progress, save)
 
@@ -386,6 +389,7 @@ def lines(document: dict) -> list[str]:
             shown += [f"  replay: {c['replay']}" for c in row["cases"] if c["message"] == row["message"]][:1]
     for record in sweep["cliffs"]:
         shown += ["", f"cliff: {record['text']}"]
+    shown += [f"warning: {row['file']}: {warning}" for row in document["rows"] for warning in row["warnings"]]
     return shown
 
 

@@ -228,7 +228,7 @@ def gpu_document(rates, failures=None, axis=None):
         for value in values
     ]
     made = {"problem": "softmax", "axis": asdict(axis), "points": points, "method": timing["method"]}
-    made |= {"cliffs": [], "sittings": [], "limits": asdict(H100)}
+    made |= {"cliffs": [], "sittings": [], "limits": asdict(H100), "copying": False}
     document = {"schema": 1, "machine": run["machine"], "rows": rows, "sweep": made}
     made["cliffs"] = sweep._cliffs(document, axis)
     return document, axis
@@ -407,6 +407,7 @@ def test_a_sweep_that_was_ended_in_the_middle_goes_on_where_it_was(cli, tmp_path
     after = json.loads((tmp_path / "run.json").read_text())
     assert [point["value"] for point in after["sweep"]["points"]] == [1000, 2000, 3000, 4000]
     assert after["sweep"]["seed"] == before["sweep"]["seed"]  # nobody has to type it again
+    assert after["sweep"]["copying"] is False
     assert after["sweep"]["points"][:2] == before["sweep"]["points"]
     for old, new in zip(before["rows"], after["rows"], strict=True):
         assert [timing["N"] for timing in new["timings"]] == [1000, 2000, 3000, 4000]
