@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from harness import __version__, rows
 from harness.errors import UsageError
-from harness.report import _three_digits as three_digits
+from harness.report import three_digits
 
 FLAGS = {
     rows.NONDETERMINISTIC: "Two runs on the same input differ in bits. That is allowed: sums in another order do it.",

@@ -77,7 +77,7 @@ def print_duels(duels: Sequence[Duel]) -> None:
     out = console()
     for duel in duels:
         size = rows.size_text(duel.sizes)
-        ratio = f"{_three_digits(duel.ratio)}x its time (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
+        ratio = f"{three_digits(duel.ratio)}x its time (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
         words = {
             "faster": f"{duel.a} is faster than {duel.b}",
             "slower": f"{duel.a} is slower than {duel.b}",
@@ -121,7 +121,7 @@ def _bytes(count: float) -> str:
     """123 B, 2.05 MB, 1.07 GB: three significant digits."""
     for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= worth:
-            return f"{_three_digits(count / worth)} {unit}"
+            return f"{three_digits(count / worth)} {unit}"
     return f"{count:.0f} B"
 
 
@@ -129,9 +129,9 @@ def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
     table = []
     for t in row.timings:
         size = rows.size_text(t.sizes)
-        over = "" if t.over_reference is None else _three_digits(t.over_reference) + "x"
+        over = "" if t.over_reference is None else three_digits(t.over_reference) + "x"
         if emulated:
-            table.append([size, _three_digits(t.call_us / 1e3), over])
+            table.append([size, three_digits(t.call_us / 1e3), over])
         else:
             share = "" if t.of_ceiling is None else f"{t.of_ceiling:.1%}"
             rate = "" if t.gbps is None else f"{t.gbps:,.0f}"
@@ -140,7 +140,7 @@ def _timing_cells(row: Row, emulated: bool, hot: bool) -> list[str]:
     return ["\n".join(column) for column in zip(*table, strict=True)]
 
 
-def _three_digits(value: float) -> str:
+def three_digits(value: float) -> str:
     """0.0605, 3.81, 2,400: at least three significant digits, never an exponent."""
     if value >= 100 or value == 0:
         return f"{value:,.0f}"

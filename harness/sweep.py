@@ -78,7 +78,7 @@ class Axis:
 
 def read_axis(problem: Problem, n: str | None, cols: str | None, row_count: int | None) -> Axis:
     """The axis that the flags name. Raises UsageError for a wrong combination."""
-    has_rows = "n_rows" in (parameter.name for parameter in problem.parameters)
+    has_rows = "n_rows" in problem.dimensions
     if n and cols:
         raise UsageError("--n and --cols name two axes: give one of them")
     if has_rows and (n or not cols or row_count is None):
@@ -98,7 +98,7 @@ def read_axis(problem: Problem, n: str | None, cols: str | None, row_count: int 
         raise UsageError(f"{flag} {text}: a step must be a whole number above 0, a factor is written x{match[4]}")
     if row_count is not None and not 1 <= row_count <= LARGEST_SIZE:
         raise UsageError(f"--rows lies between 1 and {LARGEST_SIZE:,}")
-    axis = Axis("n_cols" if has_rows else "N", low, high, step, geometric, row_count)
+    axis = Axis(problem.dimensions[-1], low, high, step, geometric, row_count)
     count = np.log(high / low) / np.log(step) if geometric else (high - low) // step
     if not count < MAX_POINTS:
         raise UsageError(f"{flag} {text} has more than {MAX_POINTS:,} points: take a larger step")

@@ -11,7 +11,7 @@ from conftest import ROOT
 from test_cli import one_sentence
 
 from harness import page
-from harness.report import _three_digits as three_digits
+from harness.report import three_digits
 
 H200 = ROOT / "tests" / "measurements" / "h200.json"
 

@@ -17,12 +17,9 @@ from harness import cliffs, document, sweep
 from harness.errors import UsageError
 from harness.gpu import Multiprocessor
 from harness.problems import PROBLEMS
-from harness.signature import Parameter
 
 SOFTMAX = PROBLEMS["softmax"]
-ROWS = SimpleNamespace(
-    name="matrix", parameters=[Parameter(name, "int32", "scalar") for name in ("n_rows", "n_cols", "input_row_stride")]
-)
+ROWS = PROBLEMS["softmax_rows"]
 
 
 # ---- the axis ---------------------------------------------------------------------------------------------------
@@ -57,7 +54,7 @@ def test_columns_grow_at_a_number_of_rows():
         (SOFTMAX, "1:2:1", "1:2:1", None, "--n and --cols name two axes"),
         (SOFTMAX, None, "1:2:1", 4, "softmax has one size"),
         (SOFTMAX, "1:2:1", None, 4, "neither --cols nor --rows"),
-        (ROWS, "1:2:1", None, None, "matrix has rows and columns"),
+        (ROWS, "1:2:1", None, None, "softmax_rows has rows and columns"),
         (ROWS, None, "1:2:1", None, "and --rows R"),
         (ROWS, None, "1:2:1", 0, "--rows lies between 1 and"),
         (ROWS, None, None, 4096, "give --cols"),
@@ -480,6 +477,22 @@ def test_without_files_the_bundled_solves_of_the_problem_are_swept(cli, tmp_path
     run = json.loads(result.read_text())
     assert [row["file"] for row in run["rows"]] == ["torch.sub", "triton_solutions/subtract_one.py"]
     assert all(len(row["timings"]) == 2 for row in run["rows"])
+
+
+def test_columns_of_a_matrix_are_swept_at_its_rows(cli, tmp_path):
+    result, case = tmp_path / "run.json", ROWS.cases(5)[0].name
+    size = ("--cols", "3:9:x3", "--rows", "5", "--seed", "5", "--case", case)
+    naive = "triton_solutions/softmax_rows_naive.py"
+    done = cli("sweep", naive, "--problem", "softmax_rows", *size, "--backend", "cpu", "--json", result)
+    assert done.returncode == 0, done.stderr
+    run = json.loads(result.read_text())
+    strides = {"input_row_stride": 9, "output_row_stride": 9}
+    assert run["sweep"]["points"][1]["sizes"] == {"n_rows": 5, "n_cols": 9, **strides}
+    for row in run["rows"]:
+        assert [(timing["n_rows"], timing["n_cols"]) for timing in row["timings"]] == [(5, 3), (5, 9)]
+    shown = page_of(run)
+    assert "softmax_rows over n_cols, at 5 rows" in shown.texts["figcaption"][0]
+    assert {row["size"] for row in shown.rows if "size" in row} == {"5 x 3", "5 x 9"}
 
 
 def test_a_point_that_does_not_fit_is_left_out_with_one_line(cli, tmp_path, write):

@@ -13,7 +13,7 @@ from harness import timing
 from harness.arena import HostArena
 from harness.cupti import CuptiError, between_marks, union
 from harness.problems import PROBLEMS
-from harness.report import _three_digits, _timing_cells
+from harness.report import _timing_cells, three_digits
 from harness.rows import Row, Timing
 
 # ---- the interval of the median ---------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ def test_times_that_can_be_raise_no_suspicion(device, call, wall):
     ],
 )
 def test_a_number_is_shown_withthree_digits_and_never_an_exponent(value, text):
-    assert _three_digits(value) == text
+    assert three_digits(value) == text
 
 
 def row(*timings):
