@@ -15,12 +15,16 @@ import mmap
 import os
 import secrets
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import gpu
 from harness.layout import Layout
 from harness.problems import Arrays, Case, Problem
+
+if TYPE_CHECKING:
+    import torch
 
 PAGE = mmap.PAGESIZE
 ALIGNMENT = 256  # bytes, as LeetGPU's buffers have it
@@ -206,6 +210,16 @@ class HostArena:
         begin, end = self._ranges.payloads[name]
         return self._bytes[begin:end].copy().view(segment.dtype)
 
+    def snapshot(self, name: str) -> np.ndarray:
+        """What a buffer holds now, for `holds` to compare with."""
+        begin, end = self._ranges.payloads[name]
+        return self._bytes[begin:end].copy()
+
+    def holds(self, name: str, snapshot: np.ndarray) -> bool:
+        """Whether a buffer holds, bit for bit, what it held then."""
+        begin, end = self._ranges.payloads[name]
+        return np.array_equal(self._bytes[begin:end], snapshot)
+
     def damage(self) -> Damage | GapDamage | None:
         """The first guard, or gap between an output's rows, that is not as `prepare` left it."""
         for index, (begin, end) in enumerate(self._ranges.guards):
@@ -268,6 +282,15 @@ class DeviceArena:
         segment = next(s for s in self.segments if s.name == name)
         begin, end = self._ranges.payloads[name]
         return self._bytes[begin:end].cpu().numpy().view(segment.dtype)
+
+    def snapshot(self, name: str) -> torch.Tensor:
+        """In memory of the judge's own, which workers cannot reach, on the device: comparing costs no copy."""
+        begin, end = self._ranges.payloads[name]
+        return self._bytes[begin:end].clone()
+
+    def holds(self, name: str, snapshot: torch.Tensor) -> bool:
+        begin, end = self._ranges.payloads[name]
+        return self._torch.equal(self._bytes[begin:end], snapshot)
 
     def damage(self) -> Damage | GapDamage | None:
         for index, (begin, end) in enumerate(self._ranges.guards):

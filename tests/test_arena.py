@@ -52,6 +52,21 @@ def seen():
         del memory, result.memory
 
 
+# ---- snapshots ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_a_buffer_holds_what_it_held_until_a_bit_of_it_changes(seen, name):
+    seen.prepare(SHIFTED)  # poison, which is NaN, is in the output
+    snapshot = seen.arena.snapshot(name)
+    assert seen.arena.holds(name, snapshot)
+    last = seen.elements(name, 1024, 1).view(np.uint32)
+    last ^= 1
+    assert not seen.arena.holds(name, snapshot)
+    last ^= 1
+    assert seen.arena.holds(name, snapshot)
+
+
 # ---- the layout -------------------------------------------------------------------------------------------------
 
 

@@ -163,6 +163,20 @@ def test_a_forged_time_wins_no_duel_unremarked(cli, tmp_path):
     assert any("suspicious" in warning and "forger.py" in warning for warning in duel["warnings"]), duel
 
 
+def test_what_timed_calls_leave_is_looked_at(cli, tmp_path):
+    """Solves that behave for as many calls as a judge makes, and no longer."""
+    for name, statement in (("scribbler", "input[3] = 1"), ("slacker", "output[N - 1] = 0")):
+        body = f"    torch.softmax(input[:N], 0, out=output[:N])\n    if next(calls) > 400:\n        {statement}\n"
+        head = "import itertools\n\nimport torch\n\ncalls = itertools.count()\n\n\ndef solve(input, output, N):\n"
+        (tmp_path / f"{name}.py").write_text(head + body)
+    _, (_, *rows) = rows_of(cli, tmp_path, "bench", tmp_path / "scribbler.py", tmp_path / "slacker.py")
+    assert [row["verdict"] for row in rows] == ["accepted", "accepted"]
+    assert [row["timings"] for row in rows] == [[], []]
+    scribbler, slacker = (" ".join(row["warnings"]) for row in rows)
+    assert "a timed call changed input" in scribbler
+    assert "a timed call gave a wrong answer" in slacker
+
+
 def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path):
     wanted = {
         "cuda/softmax.cu": "accepted",
