@@ -35,6 +35,7 @@ def _judging_flags(function: Callable) -> Callable:
 
 _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 _DB = click.option("--db", metavar="PATH", type=click.Path(path_type=Path), help="The board's file.")
+_SHRINK = click.option("--shrink", is_flag=True, help="Look for a smaller failing case, for up to 10 s a file.")
 _HOT = click.option("--hot", is_flag=True, help="With the L2 as the call before left it (bench: beside a cold one).")
 
 
@@ -80,23 +81,25 @@ def cli(context: click.Context, **flags: Any) -> None:
 @cli.command()
 @_FILES
 @_DB
+@_SHRINK
 @_judging_flags
-def submit(files: tuple[Path, ...], db: Path | None, **flags: Any) -> None:
+def submit(files: tuple[Path, ...], db: Path | None, shrink: bool, **flags: Any) -> None:
     """Judge files, time those that are accepted, and enter them on the board."""
     from harness import board
     from harness.timing import Plan
 
     # One case is no verdict on a file: it does not go on the board.
     path = None if flags["case"] else db or board.default_path()
-    _judge(_read(files, flags), plan=Plan(), db=path, **flags)
+    _judge(_read(files, flags), plan=Plan(), db=path, shrink=shrink, **flags)
 
 
 @cli.command()
 @_FILES
+@_SHRINK
 @_judging_flags
-def check(files: tuple[Path, ...], **flags: Any) -> None:
+def check(files: tuple[Path, ...], shrink: bool, **flags: Any) -> None:
     """Judge files without timing them."""
-    _judge(_read(files, flags), **flags)
+    _judge(_read(files, flags), shrink=shrink, **flags)
 
 
 @cli.command()
@@ -235,6 +238,32 @@ def sweep(
     _sweep(submissions, (n, cols, row_count), png, resume, **flags)
 
 
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.npz")
+@click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), help="[default: the one it failed on]")
+@click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
+def replay(file: Path, backend: str | None, json_path: Path | None) -> None:
+    """Run a failing case alone that check --shrink has kept."""
+    from harness import report, rows, shrink
+    from harness.backend import choose, machine
+    from harness.judge import Options, Session
+
+    kept = shrink.load(file)
+    if kept.submission.source_hash != kept.about["source_hash"]:
+        click.echo(f"{kept.submission.path} has changed since the case was kept", err=True)
+    chosen = choose(backend or kept.about["backend"], needs_nvcc=kept.submission.language == "cuda")
+    json_file = report.open_json(json_path) if json_path else None
+    with Session(
+        chosen, Options(seed=0), needs_torch=chosen.name == "gpu" or kept.submission.language == "python"
+    ) as s:
+        row = shrink.judge_given(kept.submission, [(kept.case, kept.inputs)], s, str(file))
+    description = machine(chosen)
+    report.print_rows([row], description)
+    if json_file:
+        report.write_json(json_file, [row], description)
+    sys.exit(0 if row.verdict == rows.ACCEPTED else 1)
+
+
 @cli.command("report")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN.json")
 @click.option("-o", "target", metavar="FILE.html", type=click.Path(path_type=Path), help="[default: RUN.html]")
@@ -289,6 +318,7 @@ def _judge(
     plan: Any = None,
     duel: bool = False,
     db: Path | None = None,
+    shrink: bool = False,
 ) -> None:
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
     from harness import report, rows, timing
@@ -322,7 +352,7 @@ def _judge(
     no_duel = ""
     needs_torch = plan is not None or chosen.name == "gpu" or any(s.language == "python" for s in submissions)
     with Session(chosen, options, needs_torch) as session, Progress() as progress:
-        judged, missing_tool = _judge_all(submissions, session, progress)
+        judged, missing_tool = _judge_all(submissions, session, progress, shrink)
         results = [row for row, _ in judged]
         if duel and all(row.verdict == rows.ACCEPTED for row in results):
             try:
@@ -438,7 +468,9 @@ def _sweep(
     sys.exit(0 if verdicts <= {rows.ACCEPTED} else 1)
 
 
-def _judge_all(submissions: list[Any], session: Any, progress: Any) -> tuple[list[tuple[Any, Any]], str]:
+def _judge_all(
+    submissions: list[Any], session: Any, progress: Any, shrink: bool = False
+) -> tuple[list[tuple[Any, Any]], str]:
     """(row, submission) of each file, and the sentence about a tool that was missing for some, or ""."""
     from harness import rows
     from harness.judge import judge, unjudged
@@ -448,6 +480,11 @@ def _judge_all(submissions: list[Any], session: Any, progress: Any) -> tuple[lis
         progress.start(str(submission.path))
         try:
             row = judge(submission, session, progress.cases)
+            if shrink:
+                from harness.shrink import shrink_row
+
+                progress.start(f"{submission.path}: looking for a smaller case")
+                row = shrink_row(row, submission, session)
         except UsageError as error:
             if len(submissions) == 1:
                 raise

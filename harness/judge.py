@@ -468,8 +468,16 @@ def placement(problem: Problem, case: Case) -> dict:
     }
 
 
-def judge(submission: Submission, session: Session, progress: Callable[[int], Callable[[], None]]) -> Row:
-    """The row of one submission, without timings. `progress(total)` gives a function to call after each case."""
+def judge(
+    submission: Submission,
+    session: Session,
+    progress: Callable[[int], Callable[[], None]],
+    cases: list[Case] | None = None,
+) -> Row:
+    """The row of one submission, without timings. `progress(total)` gives a function to call after each case.
+
+    `cases` are the problem's own unless they are given.
+    """
     options = session.options
     blank = Row(
         file=os.fspath(submission.path),
@@ -488,7 +496,8 @@ def judge(submission: Submission, session: Session, progress: Callable[[int], Ca
         builds = session.build(submission)
     except BuildError as error:
         return replace(blank, verdict=error.verdict, message=str(error))
-    cases = select_cases(submission.problem, options, session.backend.name)
+    if cases is None:
+        cases = select_cases(submission.problem, options, session.backend.name)
     trial = _Trial(submission, session, builds, cases)
     try:
         results = trial.run(progress(len(cases)))
