@@ -131,7 +131,7 @@ def test_unwritable_json(cli, torch_solve, tmp_path):
 def test_unwritable_cache(cli, tmp_path):
     (tmp_path / "file").write_text("")  # not even root can make a directory below a file
     message = one_sentence(
-        cli("check", ROOT / "tests/submissions/zeros.cu", "--backend", "cpu", XDG_CACHE_HOME=str(tmp_path / "file"))
+        cli("check", ROOT / "tests/submissions/bad/zeros.cu", "--backend", "cpu", XDG_CACHE_HOME=str(tmp_path / "file"))
     )
     assert "set XDG_CACHE_HOME" in message
 
@@ -147,13 +147,13 @@ def no_compiler(tmp_path):
 
 
 def test_no_compiler(cli, no_compiler):
-    message = one_sentence(cli("check", ROOT / "tests/submissions/zeros.cu", "--backend", "cpu", **no_compiler))
+    message = one_sentence(cli("check", ROOT / "tests/submissions/bad/zeros.cu", "--backend", "cpu", **no_compiler))
     assert "No C++ compiler was found" in message
     assert "apt install g++" in message
 
 
 def test_no_compiler_does_not_stop_python_files(cli, no_compiler, torch_solve):
-    cuda = ROOT / "tests/submissions/zeros.cu"
+    cuda = ROOT / "tests/submissions/bad/zeros.cu"
     done = cli("check", cuda, torch_solve, "--backend", "cpu", "--case", "N=33/uniform", **no_compiler)
     assert done.returncode == 2
     assert re.search(r"zeros\.cu +softmax +not-run", done.stdout)
@@ -228,7 +228,7 @@ def test_json_has_the_promised_keys(cli, torch_solve, tmp_path):
 
 def test_json_is_strict_where_numbers_are_not_finite(cli, tmp_path):
     result = tmp_path / "run.json"
-    cli("check", ROOT / "tests/submissions/zeros.py", "--backend", "cpu", "--case", "N=33/nan", "--json", result)
+    cli("check", ROOT / "tests/submissions/bad/zeros.py", "--backend", "cpu", "--case", "N=33/nan", "--json", result)
 
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
@@ -394,7 +394,7 @@ def test_help_imports_neither_torch_nor_numpy(cli):
 
 def test_pytest_judges_a_file_named_by_solve():
     """`pytest --solve PATH`: every case of the file is an item; a wrong file fails."""
-    wrong = ROOT / "tests" / "submissions" / "zeros.py"
+    wrong = ROOT / "tests" / "submissions" / "bad" / "zeros.py"
     command = [sys.executable, "-m", "pytest", "-q", "tests/test_solves.py", "--solve", wrong, "-k", "cpu-zeros.py"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
@@ -499,6 +499,6 @@ def test_compare_asks_for_one_problem(cli, torch_solve):
 
 def test_compare_of_a_wrong_file_gives_its_verdict_and_no_duel(cli, torch_solve, tmp_path):
     result = tmp_path / "run.json"
-    done = cli("compare", torch_solve, ROOT / "tests/submissions/zeros.py", "--backend", "cpu", "--json", result)
+    done = cli("compare", torch_solve, ROOT / "tests/submissions/bad/zeros.py", "--backend", "cpu", "--json", result)
     assert done.returncode == 1
     assert "duels" not in json.loads(result.read_text())

@@ -181,9 +181,9 @@ def test_without_ipc_buffers_and_guards_are_copied(cli, tmp_path):
     wanted = {
         "cuda/softmax.cu": "accepted",
         "triton_solutions/softmax_baseline.py": "accepted",
-        "tests/submissions/one_past_the_end.cu": "out-of-bounds",
-        "tests/submissions/one_before_the_start.cu": "out-of-bounds",
-        "tests/submissions/input_as_scratch.py": "input-modified",
+        "tests/submissions/bad/one_past_the_end.cu": "out-of-bounds",
+        "tests/submissions/bad/one_before_the_start.cu": "out-of-bounds",
+        "tests/submissions/bad/input_as_scratch.py": "input-modified",
     }
     for copying in (True, False):
         _, rows = rows_of(cli, tmp_path, "check", *wanted, JUDGE_NO_IPC="1" if copying else None)
@@ -199,7 +199,7 @@ def test_without_ipc_times_are_taken_all_the_same(cli, tmp_path):
 
 def test_a_lost_context_is_not_blamed_on_later_cases(cli, tmp_path):
     """illegal_address.cu faults above N = 1000 only, where CUDA's context is lost; a new worker takes the next case."""
-    _, (row,) = rows_of(cli, tmp_path, "check", "tests/submissions/illegal_address.cu", "--seed", "1")
+    _, (row,) = rows_of(cli, tmp_path, "check", "tests/submissions/bad/illegal_address.cu", "--seed", "1")
     assert "an illegal memory access was encountered" in row["message"]
     run = [case for case in row["cases"] if case["verdict"] != "not-run"]
     for case in run:

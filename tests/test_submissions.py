@@ -1,59 +1,163 @@
-"""Every file in submissions/ gets the verdict its first line expects, through the real command line.
+"""Every file in submissions/ gets the verdict its header expects, through the real command line.
 
-Header lines of a submission: `expect: VERDICT`; `says: REGEX`, found in the row's message; `flag: FLAG`, raised;
-`flags: ...`, for the command line; `backend: cpu`, where only that backend can see it.
+submissions/bad/ breaks, cheats, or is legal and yet worth a word: a wrong verdict, a flag or a warning, or a trick
+that must come to nothing. submissions/good/ is right in its own way and must be accepted without a flag that
+`--strict` would let decide: to refuse it would be the judge's mistake.
+
+Header lines of a submission: `kind: WORD`, one of KINDS; `expect: VERDICT` (good ones need none); `says: REGEX`, found
+in the row's message; `flag: FLAG`, raised; `warns: REGEX`, found in a warning; `flags: ...`, for the command line;
+`verb: bench` to have it timed, too; `backend: cpu` or `backend: gpu`, where only one of them can tell. What cannot
+begin with a comment has its header beside it, in FILE.header.
 """
 
-import functools
 import json
+import os
 import re
+import secrets
 import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from conftest import run_cli
 
-FILES = sorted(path for path in (Path(__file__).parent / "submissions").iterdir() if path.suffix in (".cu", ".py"))
+from harness import rows
+
+FOLDER = Path(__file__).parent / "submissions"
+FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".cu", ".py"))
+MARK = "SOLVE_JUDGE_CORPUS_RUN"  # in the environment of a run and so of every process that it leaves behind
+
+# Kinds of submissions, and why there is none in one of the languages.
+KINDS = {
+    "arithmetic": {},
+    "tail": {},
+    "nothing-written": {},
+    "remembers": {},
+    "late": {},
+    "writes-outside": {},
+    "reads-outside": {},
+    "input-changed": {},
+    "undefined": {},
+    "launch-error": {".py": "Triton and torch raise what a launch refuses, which is an exception like any other"},
+    "device-fault": {},
+    "crash": {},
+    "endless": {},
+    "memory": {},
+    "output": {},
+    "descriptors": {},
+    "patches": {},
+    "clocks": {".cu": "its library exports solve alone, so it has no way to the worker's clocks"},
+    "persisting-l2": {},
+    "compile": {},
+    "leaks": {},
+    "good": {},
+}
 
 
 def header(path):
     """The header lines of a submission, by name."""
-    lines = path.read_text(errors="replace").splitlines()[:8]
-    matches = [re.match(r"(?://|#) (expect|says|flag|flags|backend): (.*)", line) for line in lines]
+    beside = path.with_name(f"{path.name}.header")
+    source = beside if beside.exists() else path
+    lines = source.read_text("utf-8-sig", errors="replace").splitlines()[:9]
+    names = "kind|expect|says|flag|warns|flags|verb|backend"
+    matches = [re.match(rf"(?://|#) ({names}): (.*)", line) for line in lines]
     return {match[1]: match[2] for match in matches if match}
 
 
-@functools.cache
-def judged(backend, flags):
-    """Rows by file name: all submissions with the same flags in one run, as a teacher would judge a class."""
-    files = [path for path in FILES if header(path).get("flags", "") == flags]
-    if backend == "gpu":
-        files = [path for path in files if header(path).get("backend") != "cpu"]
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "run.json"
-        done = run_cli("check", *files, "--backend", backend, "--json", result, *flags.split())
-        assert done.returncode == 1, done.stderr
-        document = json.loads(result.read_text())
-    return {Path(row["file"]).name: row for row in document["rows"]}
+def expected_verdict(path):
+    return header(path).get("expect", rows.ACCEPTED if path.parent.name == "good" else None)
+
+
+def backends(path):
+    only = header(path).get("backend")
+    return (only,) if only else ("cpu", "gpu")
 
 
 def expectations():
     for backend, marks in (("cpu", ()), ("gpu", (pytest.mark.gpu,))):
         for path in FILES:
-            if backend == "cpu" or header(path).get("backend") != "cpu":
-                yield pytest.param(backend, path, id=f"{backend}-{path.name}", marks=marks)
+            if backend in backends(path):
+                yield pytest.param(backend, path, id=f"{backend}-{path.relative_to(FOLDER)}", marks=marks)
+
+
+def judge_group(backend, verb, flags, files):
+    """The rows of files, by path: one run, as a teacher would judge a class. Afterwards nothing of it is alive."""
+    mark = f"{MARK}={secrets.token_hex(8)}"
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "run.json"
+        environment = dict([mark.split("=")])
+        done = run_cli(verb, *files, "--backend", backend, "--json", result, *flags.split(), **environment)
+        left = processes_with(mark)
+        document = json.loads(result.read_text()) if done.returncode in (0, 1) else {"rows": []}
+    found = defaultdict(list)
+    for row in document["rows"]:
+        found[Path(row["file"])].append(row)
+    return done, left, found
+
+
+def processes_with(mark):
+    """The command lines of living processes whose environment holds `mark`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes())
+        except OSError:  # it has ended, or is somebody else's
+            continue
+    return found
+
+
+@pytest.fixture(scope="session")
+def groups(request):
+    """A future of judge_group's result by (backend, path), for the files that this session asks for."""
+    asked = defaultdict(list)
+    for item in request.session.items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if "path" in parameters and "backend" in parameters and not item.get_closest_marker("skip"):
+            wanted = header(parameters["path"])
+            key = (parameters["backend"], wanted.get("verb", "check"), wanted.get("flags", ""))
+            asked[key].append(parameters["path"])
+    futures = {}
+    # Two runs at a time: the judge waits a good deal. The large group, judged under no flags, is dealt out to three.
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        for (backend, verb, flags), paths in sorted(asked.items(), key=lambda group: -len(group[1])):
+            parts = 3 if len(paths) > 30 else 1
+            for part in range(parts):
+                future = pool.submit(judge_group, backend, verb, flags, paths[part::parts])
+                futures.update({(backend, path): future for path in paths[part::parts]})
+        yield futures
 
 
 @pytest.mark.parametrize(("backend", "path"), list(expectations()))
-def test_verdict_is_the_expected_one(backend, path):
+def test_verdict_is_the_expected_one(backend, path, groups):
+    done, left, found = groups[backend, path].result()
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    assert not left, f"left running: {left}"
     wanted = header(path)
-    row = judged(backend, wanted.get("flags", ""))[path.name]
-    assert row["verdict"] == wanted["expect"], row["message"]
-    assert re.search(wanted.get("says", ""), row["message"]), row["message"]
-    if "flag" in wanted:
-        assert wanted["flag"] in row["flags"]
+    assert found[path]
+    for row in found[path]:
+        assert row["verdict"] == expected_verdict(path), row["message"]
+        assert re.search(wanted.get("says", ""), row["message"]), row["message"]
+        assert "flag" not in wanted or wanted["flag"] in row["flags"], row["flags"]
+        assert "warns" not in wanted or re.search(wanted["warns"], "\n".join(row["warnings"])), row["warnings"]
+        if path.parent.name == "good":
+            assert not set(row["flags"]) & set(rows.STRICT_FLAGS), (row["flags"], row["warnings"])
+            assert not any("leaks" in text or "leaves" in text for text in row["warnings"]), row["warnings"]
 
 
-def test_every_submission_says_what_it_expects():
-    assert len(FILES) >= 40
-    assert all("expect" in header(path) for path in FILES)
+def test_every_submission_has_a_kind_and_an_expectation():
+    for path in FILES:
+        assert header(path).get("kind") in KINDS, f"{path}: kind: one of {', '.join(KINDS)}"
+        assert (path.parent.name == "good") == (header(path)["kind"] == "good"), f"{path}: which folder?"
+        assert expected_verdict(path) is not None, f"{path}: expect: VERDICT"
+        assert set(backends(path)) <= {"cpu", "gpu"}, f"{path}: backend: cpu or gpu"
+
+
+def test_every_kind_has_a_submission_in_each_language():
+    present = {(header(path)["kind"], path.suffix) for path in FILES}
+    needed = {(kind, suffix) for kind, without in KINDS.items() for suffix in (".cu", ".py") if suffix not in without}
+    assert not needed - present
+    assert len([path for path in FILES if path.parent.name == "bad"]) >= 60
+    assert len([path for path in FILES if path.parent.name == "good"]) >= 20

@@ -1,9 +1,0 @@
-// expect: runtime-error
-// says: while the file was loaded
-// backend: cpu
-// A static object whose constructor ends the process before solve is ever called.
-#include <cstdlib>
-struct Bad {
-    Bad() { abort(); }
-} bad;
-extern "C" void solve(const float* input, float* output, int N) {}

@@ -1,0 +1,9 @@
+# kind: descriptors
+# expect: runtime-error
+# says: private pipe
+import os
+
+
+def solve(input, output, N):
+    os.closerange(3, 1024)
+    output[:N] = 1.0 / N

@@ -1,0 +1,10 @@
+# kind: memory
+# expect: out-of-memory
+# backend: cpu
+# flags: --case N=1/uniform
+kept = []
+
+
+def solve(input, output, N):
+    while True:
+        kept.append(b"x" * (1 << 26))

@@ -1,0 +1,13 @@
+# kind: descriptors
+# expect: wrong-answer
+# says: output not written
+# Leaves a process behind, in a session of its own.
+import subprocess
+
+process = None
+
+
+def solve(input, output, N):
+    global process
+    if process is None:
+        process = subprocess.Popen(["sleep", "3600"], start_new_session=True)

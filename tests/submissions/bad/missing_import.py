@@ -1,0 +1,8 @@
+# kind: compile
+# expect: compile-error
+# says: line 4: ModuleNotFoundError: No module named 'no_such_module'
+import no_such_module
+
+
+def solve(input, output, N):
+    pass

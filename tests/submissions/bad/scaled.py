@@ -1,0 +1,8 @@
+# kind: arithmetic
+# expect: wrong-answer
+# says: x the tolerance
+import torch
+
+
+def solve(input, output, N):
+    output[:N] = torch.softmax(input[:N], 0) * 0.9995

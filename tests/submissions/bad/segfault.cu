@@ -1,0 +1,5 @@
+// kind: crash
+// expect: runtime-error
+// says: SIGSEGV
+// Host code writes through a null pointer.
+extern "C" void solve(const float* input, float* output, int N) { *static_cast<volatile int*>(nullptr) = N; }

@@ -1,0 +1,8 @@
+// kind: compile
+// expect: compile-error
+// says: syntax_error\.cu.*7
+// A semicolon is missing.
+extern "C" void solve(const float* input, float* output, int N) {
+    int i = N
+    output[0] = i;
+}

@@ -1,8 +1,0 @@
-# expect: runtime-error
-# says: private pipe
-import os
-
-
-def solve(input, output, N):
-    os.closerange(3, 1024)
-    output[:N] = 1.0 / N

@@ -1,8 +1,0 @@
-// expect: out-of-memory
-// backend: cpu
-// Host memory without end.
-#include <vector>
-extern "C" void solve(const float* input, float* output, int N) {
-    std::vector<char*> kept;
-    for (;;) kept.push_back(new char[1 << 28]);
-}

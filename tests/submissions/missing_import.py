@@ -1,7 +1,0 @@
-# expect: compile-error
-# says: line 3: ModuleNotFoundError: No module named 'no_such_module'
-import no_such_module
-
-
-def solve(input, output, N):
-    pass

@@ -1,3 +1,0 @@
-// expect: compile-error
-// says: no function solve
-extern "C" void softmax(const float* input, float* output, int N) {}

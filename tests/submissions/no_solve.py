@@ -1,4 +1,0 @@
-# expect: compile-error
-# says: no function solve
-def softmax(input, output, N):
-    pass

@@ -1,4 +1,0 @@
-// expect: compile-error
-// says: solve is not one plain function
-extern "C" void solve(const float* input, float* output, int N) {}
-void solve(const double* input, double* output, int N) {}

@@ -1,7 +1,0 @@
-# expect: wrong-answer
-# says: x the tolerance
-import torch
-
-
-def solve(input, output, N):
-    output[:N] = torch.softmax(input[:N], 0) * 0.9995

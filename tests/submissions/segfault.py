@@ -1,7 +1,0 @@
-# expect: runtime-error
-# says: SIGSEGV
-import ctypes
-
-
-def solve(input, output, N):
-    ctypes.memset(8, 0, 1)

@@ -1,4 +1,0 @@
-// expect: compile-error
-// says: another number of parameters
-// N is missing.
-extern "C" void solve(const float* input, float* output) {}

@@ -1,4 +1,0 @@
-# expect: compile-error
-# says: solve cannot be called with
-def solve(input, output):
-    pass
