@@ -188,6 +188,13 @@ def allocate(size: int) -> int:
     return address.value
 
 
+def used_bytes() -> int:
+    """How much of the GPU's memory is taken, by whomever."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    _call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+    return total.value - free.value
+
+
 def fill(address: int, size: int) -> None:
     """Sets `size` bytes to zero, on the default stream."""
     _call("cuMemsetD8_v2", ctypes.c_uint64(address), 0, ctypes.c_size_t(size))

@@ -214,6 +214,39 @@ def replay_command(submission: Submission, session: Session, case: Case) -> str:
     return shlex.join(words)
 
 
+class _Growth:
+    """How much more of something a worker holds after calls of sizes that it had met before.
+
+    What the first call of a size sets up (scratch, pools of threads) may stay and is no leak; what grows with three
+    later calls is one.
+    """
+
+    def __init__(self) -> None:
+        self._amounts: list[int] = []
+        self._met: set[tuple] = set()
+        self._grown = 0
+        self._times = 0
+        self._calls = 0
+
+    def add(self, case: Case, amount: int) -> None:
+        sizes = tuple(case.sizes.items())
+        if sizes in self._met:
+            step = amount - self._amounts[-1]
+            self._grown += step
+            self._times += step > 0
+            self._calls += 1
+        self._met.add(sizes)
+        self._amounts.append(amount)
+
+    @property
+    def total(self) -> int:
+        return max(0, min(self._grown, self._amounts[-1] - self._amounts[0])) if self._times >= 3 else 0
+
+    @property
+    def per_call(self) -> float:
+        return self.total / max(1, self._calls)
+
+
 class _Trial:
     """Judges one submission: one arena, a worker for each build, the cases in order."""
 
@@ -226,7 +259,8 @@ class _Trial:
         self.builds = builds
         self.flags: set[str] = set()
         self.remarks: list[str] = []
-        self.live_bytes: list[int] = []
+        self.memory: dict[str, _Growth] = {}  # of the device, by build
+        self.threads: dict[str, _Growth] = {}
         self.load_failure: Finding | None = None
         self.cases = cases
         self._workers: dict[str, WorkerHandle] = {}
@@ -281,6 +315,8 @@ class _Trial:
     def _drop_worker(self, kind: str) -> None:
         self._workers.pop(kind).__exit__()
         self._warm.discard(kind)
+        self.memory.pop(kind, None)
+        self.threads.pop(kind, None)
         self._crashes += 1
 
     def _worker(self, kind: str) -> WorkerHandle | Finding:
@@ -399,7 +435,9 @@ class _Trial:
         if case.group != "special" and seen.undefined_count:
             self.flags.add(rows.UNDEFINED_BEHAVIOUR)
             self._remark(f"undefined behaviour: {facts_module.text(seen.undefined)}")
-        self.live_bytes.append(seen.live_bytes)
+        held = body.get("device_bytes", seen.live_bytes)
+        self.memory.setdefault(kind, _Growth()).add(case, held if isinstance(held, int) else 0)
+        self.threads.setdefault(kind, _Growth()).add(case, worker.threads())
         for parameter in self.problem.buffers:
             if parameter.role == "in":
                 findings += self._compare_input(case, parameter.name, inputs[parameter.name])
@@ -511,15 +549,23 @@ def judge(
     warnings = list(trial.remarks)
     if session.backend.name == "gpu" and session.copying:
         warnings.append("CUDA IPC is refused here: buffers were copied to the worker and back")
-    if len(trial.live_bytes) > 1 and trial.live_bytes[-1] > trial.live_bytes[0]:
-        grown = trial.live_bytes[-1] - trial.live_bytes[0]
-        warnings.append(
-            f"leaks device memory: {grown:,} bytes more are allocated after the last call than after the first"
-        )
+    leak = max((growth.per_call for growth in trial.memory.values()), default=0.0)
+    if leak > 0:
+        warnings.append(f"leaks about {_bytes_text(leak)} of device memory a call")
+    threads = max((growth.total for growth in trial.threads.values()), default=0)
+    if threads > 0:
+        warnings.append(f"leaves {threads} threads running")
     failed = [r for r in results if r.group == "special" and r.verdict != rows.ACCEPTED]
     if failed and verdict == rows.ACCEPTED:
         warnings.append(f"{len(failed)} special cases fail (they decide only with --strict): {failed[0].message}")
     return replace(blank, verdict=verdict, message=message, flags=sorted(trial.flags), warnings=warnings, cases=results)
+
+
+def _bytes_text(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} bytes"
 
 
 def _decide(results: list[CaseResult], flags: set[str], remarks: list[str], options: Options) -> tuple[str, str]:
@@ -559,6 +605,9 @@ def how_it_ended(
     last_words = worker.output.strip().splitlines()[-1:]
     if "bad_alloc" in worker.output[-2000:]:
         return Finding(rows.OUT_OF_MEMORY, f"std::bad_alloc {when}")
+    if os.WIFSIGNALED(reply.status) and worker.is_nearly_full:
+        text = f"was killed by {_signal_name(os.WTERMSIG(reply.status))} {when} when it had used up its memory"
+        return Finding(rows.OUT_OF_MEMORY, text)
     fatal = facts_module.text(seen.fatal)
     if fatal:
         return Finding(rows.RUNTIME_ERROR, fatal)

@@ -149,9 +149,17 @@ def _with(value: float) -> Callable[[int, np.random.Generator], np.ndarray]:
 
 
 def _twin(n: int, rng: np.random.Generator) -> np.ndarray:
-    # The uniform vector of the same seed with its inside in another order: for a solve that looks at the ends only.
+    # The uniform vector of the same seed with its inside in another order: for a solve that looks at the ends or at a
+    # sum only.
     x = _uniform(n, rng)
     rng.shuffle(x[1:-1])
+    return x
+
+
+def _near_twin(n: int, rng: np.random.Generator) -> np.ndarray:
+    # The uniform vector of the same seed but for one element inside: for a solve that looks at a sample only.
+    x = _uniform(n, rng)
+    x[rng.integers(1, n - 1)] = 12.0
     return x
 
 
@@ -179,6 +187,7 @@ CONTENTS = contents_of("float32")
 
 OTHER_CONTENTS: dict[str, Contents] = {
     "twin": _twin,
+    "near-twin": _near_twin,
     "some-minus-infinity": _some_minus_infinity,
     "first-block-minus-infinity": _first_block_minus_infinity,
     "all-minus-infinity": lambda n, rng: np.full(n, -np.inf),
@@ -234,10 +243,14 @@ def _softmax_cases(seed: int) -> list[Case]:
         add("main", [n], two_kinds())
     add("random", small_random, list(CONTENTS))
     add("random", [] if medium_random in fixed else [medium_random], two_kinds())
-    add("special", list(SPECIAL_SIZES), [kind for kind in OTHER_CONTENTS if kind != "twin"])
+    add("special", list(SPECIAL_SIZES), [kind for kind in OTHER_CONTENTS if "twin" not in kind])
     repeated = [c for c in cases if c.name in ("N=1025/uniform", f"N={MEDIUM_SIZES[0]}/uniform")]
     cases += [_again(c) for c in repeated]
-    cases += [replace(c, name=f"{c.name}/twin", kind="twin", poison=1 - c.poison) for c in repeated]
+    # In the smaller size another order, in the larger, of which a sample is a small part, another element.
+    cases += [
+        replace(c, name=f"{c.name}/twin", kind=kind, poison=1 - c.poison)
+        for c, kind in zip(repeated, ("twin", "near-twin"), strict=True)
+    ]
     add("large", list(LARGE_SIZES), ["uniform"])
     return cases
 
@@ -342,7 +355,7 @@ def _rows_cases(seed: int) -> list[Case]:
     cases += [
         _rows_case("special", shape, kind, i % 2)
         for shape in SPECIAL_ROW_SHAPES
-        for i, kind in enumerate(kind for kind in OTHER_CONTENTS if kind != "twin")
+        for i, kind in enumerate(kind for kind in OTHER_CONTENTS if "twin" not in kind)
     ]
     repeated = [_rows_case("main", shape, "uniform", 0) for shape in ((4, 1025, 7, 31), (5, 250, 0, 0))]
     cases += repeated + [_again(case) for case in repeated]

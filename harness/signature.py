@@ -69,7 +69,7 @@ DEFAULT_PROBLEM = "softmax"
 def problems_named_in(source: Path) -> tuple[str, ...]:
     """The names in a `// problem: NAME` or `# problem: NAME` line among the first ten lines, or ()."""
     with open(source, "rb") as file:
-        head = b"".join(file.readline(4096) for _ in range(10)).decode("utf-8", "replace")
+        head = b"".join(file.readline(4096) for _ in range(10)).decode("utf-8-sig", "replace")
     match = re.search(r"^\s*(?://|#)\s*problem:\s*(.+?)\s*$", head, re.MULTILINE)
     return tuple(re.split(r"[\s,]+", match[1])) if match else ()
 
@@ -81,23 +81,32 @@ def c_declaration(parameters: tuple[Parameter, ...]) -> str:
 def check_text(parameters: tuple[Parameter, ...]) -> str:
     """C++ for the end of a translation unit: compiles only if `solve` can be called as the problem calls it.
 
-    Only what the C calling convention can see is checked: C linkage, the number of parameters, which are pointers.
-    `float*` for `const float*`, or `long` for `int`, works in practice and is left alone.
+    Only what the C calling convention can see is checked: C linkage, the number of parameters, which are pointers, that
+    no struct is returned (its place would be a hidden parameter). `float*` for `const float*`, `long` for `int`, or a
+    number for the result, works in practice and is left alone. `plain` is a function's type without default arguments,
+    which g++ keeps in decltype(solve) and then takes for given twice.
     """
     expected = ", ".join("true" if p.is_buffer else "false" for p in parameters)
     return f"""\
-extern "C" decltype(solve) solve;
+namespace judge_signature {{
+template <class T> struct plain;
+template <class R, class... P> struct plain<R(P...)> {{ using type = R(P...); }};
+template <class R, class... P> struct plain<R(P...) noexcept> {{ using type = R(P...) noexcept; }};
+}}
+extern "C" judge_signature::plain<decltype(solve)>::type solve;
 namespace judge_signature {{
 template <class T> struct pointer {{ static constexpr bool value = false; }};
 template <class T> struct pointer<T*> {{ static constexpr bool value = true; }};
 template <class T> struct pointer<T&> {{ static constexpr bool value = !pointer<T>::value; }};
 template <class... P> struct list {{}};
 template <class R, class... P> list<P...> parameters(R (*)(P...));
+template <class R, class... P> R result(R (*)(P...));
 template <class... P> constexpr int count(list<P...>) {{ return sizeof...(P); }}
 template <bool... E, class... P> constexpr bool kinds(list<P...>) {{
     if constexpr (sizeof...(E) == sizeof...(P)) return ((E == pointer<P>::value) && ...); else return true; }}
 static_assert(count(decltype(parameters(&solve)){{}}) == {len(parameters)}, "");
 static_assert(kinds<{expected}>(decltype(parameters(&solve)){{}}), "");
+static_assert(!__is_class(decltype(result(&solve))) && !__is_union(decltype(result(&solve))), "");
 }}
 """
 
@@ -108,18 +117,20 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
     match = first_error and re.match(r"\S*" + CHECK_FILE + r"[:(](\d+).*?error: (.*)", first_error[0])
     if not match:
         return None
-    line, text = int(match[1]), match[2]
+    line, text = check_text(parameters).splitlines()[int(match[1]) - 1], match[2]
     wanted = f'extern "C" {c_declaration(parameters)}'
-    if line == 1 and ("linkage" in text or "conflicting" in text):
+    if line.startswith('extern "C"') and ("linkage" in text or "conflicting" in text):
         return f'solve is there but mangled: add extern "C", as in {wanted}'
-    if line == 1 and ("not declared" in text or "undefined" in text):
+    if line.startswith('extern "C"') and any(words in text for words in ("not declared", "undeclared", "is undefined")):
         return f"there is no function solve: define {wanted}"
-    if "static assertion" in text and line == 11:
+    if line.startswith("static_assert(count"):
         return f"solve takes another number of parameters than the problem passes: define {wanted}"
-    if "static assertion" in text and line == 12:
+    if line.startswith("static_assert(kinds"):
         return (
             f"solve takes a pointer where the problem passes a number, or the reverse, or a reference: define {wanted}"
         )
+    if line.startswith("static_assert(!__is_class"):
+        return f"solve returns a struct where the problem wants nothing: define {wanted}"
     return f"solve is not one plain function: define {wanted}"
 
 

@@ -163,6 +163,7 @@ class WorkerHandle:
         self._pending = b""
         self._next_id = secrets.randbelow(1 << 30)  # not to be guessed by a submission that answers in advance
         self._kept = b""
+        self._resident = 0
         self._status: int | None = None
 
     def __enter__(self) -> WorkerHandle:
@@ -182,6 +183,17 @@ class WorkerHandle:
     def output(self) -> str:
         """What the submission printed, up to a limit."""
         return self._kept.decode("utf-8", "replace")
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether it held nearly as much memory as it may when it was last looked at: it then dies of what comes next."""
+        return self._resident > 0.75 * self._memory_bytes
+
+    def threads(self) -> int:
+        """How many threads the worker has now, 0 if it has gone."""
+        with suppress(OSError), open(f"/proc/{self._pid}/status", "rb") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(b"Threads:")), 0)
+        return 0
 
     def facts(self) -> facts.Facts:
         """A copy of what the worker left about its last call."""
@@ -240,7 +252,8 @@ class WorkerHandle:
                 ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}
                 if time.monotonic() > next_look:
                     next_look = time.monotonic() + WATCH_SECONDS
-                    if _resident_bytes(self._pid) > self._memory_bytes:
+                    self._resident = _resident_bytes(self._pid) or self._resident
+                    if self._resident > self._memory_bytes:
                         self.kill()
                         return Reply("memory", {})
                 if self._output in ready and not self._drain_output():

@@ -31,6 +31,8 @@ C_SCALARS = {"int32": ctypes.c_int, "float32": ctypes.c_float}
 # Around each buffer of a host arena so many bytes of address space fault: whatever a 32-bit index can reach from it.
 FENCE = 1 << 33
 
+M_PERTURB = -6  # of mallopt(3): new memory is filled with the complement of a byte
+
 PROT_NONE, PROT_RW = 0, mmap.PROT_READ | mmap.PROT_WRITE
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 
@@ -132,6 +134,15 @@ def device_tensor(buffer: Buffer, dtype: str) -> Any:
     return torch.as_tensor(memory, device="cuda").view(getattr(torch, dtype))
 
 
+def held_device_bytes() -> int:
+    """What is taken of the GPU's memory, without what torch's allocator keeps for later."""
+    import torch
+
+    from harness import gpu
+
+    return gpu.used_bytes() - torch.cuda.memory_reserved() + torch.cuda.memory_allocated()
+
+
 class DeviceMemory:
     """A device arena opened through CUDA IPC, or a device mirror of a host arena where IPC is refused."""
 
@@ -226,8 +237,10 @@ class CudaSolve:
         try:
             self._library = ctypes.CDLL(task["library"])
             self._solve = self._library.solve
-        except (OSError, AttributeError) as error:
+        except OSError as error:
             raise Failure("load", str(error)) from None
+        except AttributeError:
+            raise Failure("load", "there is no function solve: it is declared, but defined nowhere") from None
         self._solve.restype = None
         self._solve.argtypes = [ctypes.c_void_p if p.is_buffer else C_SCALARS[p.dtype] for p in self._parameters]
 
@@ -264,7 +277,8 @@ class PythonSolve:
         self._parameters = [Parameter(**p) for p in task["parameters"]]
         self._memory = memory
         self._facts = facts
-        if task["backend"] == "cpu":
+        self._on_gpu = task["backend"] == "gpu"
+        if not self._on_gpu:
             self._interpret()
         sys.path.insert(0, str(Path(self._path).parent))
         specification = importlib.util.spec_from_file_location("submission", self._path)
@@ -347,6 +361,9 @@ class PythonSolve:
 
     def prepare(self, buffers: dict[str, Buffer], sizes: dict[str, int], request: dict) -> None:
         self._facts.violation_kind = 0
+        if request["op"] == "run" and not self._on_gpu and hasattr(_libc, "mallopt"):
+            # What torch.empty gives is poison, and no chance zeros
+            _libc.mallopt(M_PERTURB, 0xFF ^ request["poison_byte"])
         self._buffers = buffers
         self._arguments = [
             self._memory.tensor(buffers[p.name], p.dtype) if p.is_buffer else sizes[p.name] for p in self._parameters
@@ -425,6 +442,8 @@ class Worker:
             return reply
         reply["seconds"] = time.perf_counter() - started
         self.solve.finish()
+        if self.on_gpu:
+            reply["device_bytes"] = held_device_bytes()
         launch_error = self.solve.launch_error()
         if launch_error:
             reply["launch"] = launch_error

@@ -1,0 +1,13 @@
+# kind: output
+# expect: wrong-answer
+# says: output not written
+# Nothing can be printed any more, and that is all.
+import os
+
+
+def solve(input, output, N):
+    for descriptor in (0, 1, 2):
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass

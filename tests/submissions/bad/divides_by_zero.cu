@@ -1,0 +1,8 @@
+// kind: crash
+// expect: runtime-error
+// says: SIGFPE
+// An integer division by zero on the host.
+extern "C" void solve(const float* input, float* output, int N) {
+    volatile int zero = 0;
+    output[N / zero] = 0.0f;
+}

@@ -1,0 +1,7 @@
+// kind: endless
+// expect: time-limit-exceeded
+// flags: --timeout 1
+extern "C" void solve(const float* input, float* output, int N) {
+    for (volatile int i = 0;; i = i + 1) {
+    }
+}

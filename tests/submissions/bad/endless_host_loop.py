@@ -1,0 +1,11 @@
+# kind: endless
+# expect: time-limit-exceeded
+# flags: --timeout 1
+# Catches whatever would end it, too.
+def solve(input, output, N):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass

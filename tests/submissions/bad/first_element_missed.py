@@ -1,0 +1,9 @@
+# kind: tail
+# expect: wrong-answer
+# says: not written at index 0: 
+# The first element is not written.
+import torch
+
+
+def solve(input, output, N):
+    output[1:N] = torch.softmax(input[:N].double(), 0)[1:]

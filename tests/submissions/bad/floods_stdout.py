@@ -1,0 +1,14 @@
+# kind: output
+# expect: wrong-answer
+# says: output not written
+# 200 MB of output.
+import sys
+
+done = False
+
+
+def solve(input, output, N):
+    global done
+    for _ in range(0 if done else 200):
+        sys.stdout.write("x" * 1_000_000)
+    done = True

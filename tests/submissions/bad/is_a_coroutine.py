@@ -1,0 +1,9 @@
+# kind: nothing-written
+# expect: wrong-answer
+# says: output not written at index 0
+# The call makes a coroutine, which nobody awaits.
+import torch
+
+
+async def solve(input, output, N):
+    output[:N] = torch.softmax(input[:N].double(), 0)

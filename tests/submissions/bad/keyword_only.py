@@ -1,0 +1,6 @@
+# kind: compile
+# expect: compile-error
+# says: solve cannot be called with
+# N can be given by name only.
+def solve(input, output, *, N):
+    pass

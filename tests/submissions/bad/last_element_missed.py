@@ -1,0 +1,9 @@
+# kind: tail
+# expect: wrong-answer
+# says: not written at index
+# The last element is not written.
+import torch
+
+
+def solve(input, output, N):
+    output[: N - 1] = torch.softmax(input[:N].double(), 0)[:-1]

@@ -1,0 +1,4 @@
+# kind: compile
+# expect: compile-error
+# says: no function solve
+solve = "softmax"

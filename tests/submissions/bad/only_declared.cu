@@ -1,0 +1,4 @@
+// kind: compile
+// expect: compile-error
+// says: no function solve
+extern "C" void solve(const float* input, float* output, int N);

@@ -1,0 +1,4 @@
+# kind: compile
+# expect: compile-error
+# says: line 4: RuntimeError: no GPU of mine
+raise RuntimeError("no GPU of mine")

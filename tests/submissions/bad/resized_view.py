@@ -1,0 +1,9 @@
+# kind: writes-outside
+# expect: runtime-error
+# says: RuntimeError: .*out of bounds
+# torch itself refuses a view that is longer than its storage.
+import torch
+
+
+def solve(input, output, N):
+    torch.as_strided(output, (N + 1_000_000,), (1,))[-1] = 0.0

@@ -1,0 +1,39 @@
+// kind: remembers
+// expect: wrong-answer
+// The maximum is kept from call to call: after one large input everything underflows.
+__device__ float block_reduce(float value, bool maximum) {
+    __shared__ float shared[256];
+    shared[threadIdx.x] = value;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            float other = shared[threadIdx.x + half];
+            shared[threadIdx.x] = maximum ? fmaxf(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
+        }
+    }
+    __syncthreads();
+    value = shared[0];
+    __syncthreads();
+    return value;
+}
+__global__ void maximum(const float* input, float* result, int N) {
+    float m = -INFINITY;
+    for (int i = threadIdx.x; i < N; i += 256) m = fmaxf(m, input[i]);
+    m = block_reduce(m, true);
+    if (threadIdx.x == 0) *result = m;
+}
+__global__ void softmax(const float* input, float* output, float m, int N) {
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < N; i += 256) sum += expf(input[i] - m);
+    sum = block_reduce(sum, false);
+    for (int i = threadIdx.x; i < N; i += 256) output[i] = expf(input[i] - m) / sum;
+}
+extern "C" void solve(const float* input, float* output, int N) {
+    static float m = -INFINITY;
+    float mine;
+    maximum<<<1, 256>>>(input, output, N);
+    cudaMemcpy(&mine, output, sizeof(float), cudaMemcpyDeviceToHost);
+    m = fmaxf(m, mine);
+    softmax<<<1, 256>>>(input, output, m, N);
+    cudaDeviceSynchronize();
+}

@@ -1,0 +1,6 @@
+// kind: crash
+// expect: runtime-error
+// says: SIGABRT.*too hard
+// A C++ exception that nobody catches.
+#include <stdexcept>
+extern "C" void solve(const float* input, float* output, int N) { throw std::runtime_error("too hard"); }

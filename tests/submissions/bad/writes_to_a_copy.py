@@ -1,0 +1,9 @@
+# kind: nothing-written
+# expect: wrong-answer
+# says: output not written at index 0
+# output[:N].clone() is another tensor.
+import torch
+
+
+def solve(input, output, N):
+    torch.softmax(input[:N], 0, out=output[:N].clone())

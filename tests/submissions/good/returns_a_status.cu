@@ -1,0 +1,29 @@
+// kind: good
+// Returns CUDA's status, which nobody reads.
+__device__ float block_reduce(float value, bool maximum) {
+    __shared__ float shared[256];
+    shared[threadIdx.x] = value;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            float other = shared[threadIdx.x + half];
+            shared[threadIdx.x] = maximum ? fmaxf(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
+        }
+    }
+    __syncthreads();
+    value = shared[0];
+    __syncthreads();
+    return value;
+}
+__global__ void softmax(const float* input, float* output, int N) {
+    float m = -INFINITY, sum = 0.0f;
+    for (int i = threadIdx.x; i < N; i += 256) m = fmaxf(m, input[i]);
+    m = block_reduce(m, true);
+    for (int i = threadIdx.x; i < N; i += 256) sum += expf(input[i] - m);
+    sum = block_reduce(sum, false);
+    for (int i = threadIdx.x; i < N; i += 256) output[i] = expf(input[i] - m) / sum;
+}
+extern "C" int solve(const float* input, float* output, int N) {
+    softmax<<<1, 256>>>(input, output, N);
+    return cudaDeviceSynchronize();
+}
