@@ -63,7 +63,7 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(START_SECONDS)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "harness.server", str(theirs.fileno()), *self._modules],
+            [sys.executable, "-P", "-m", "harness.server", str(theirs.fileno()), *self._modules],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -186,7 +186,7 @@ class WorkerHandle:
 
     @property
     def is_nearly_full(self) -> bool:
-        """Whether it held nearly as much memory as it may when it was last looked at: it then dies of what comes next."""
+        """Whether it held nearly as much memory as it may when it was last looked at."""
         return self._resident > 0.75 * self._memory_bytes
 
     def threads(self) -> int:

@@ -240,7 +240,7 @@ class CudaSolve:
         except OSError as error:
             raise Failure("load", str(error)) from None
         except AttributeError:
-            raise Failure("load", "there is no function solve: it is declared, but defined nowhere") from None
+            raise Failure("load", "there is no function solve to call: it is static, or defined nowhere") from None
         self._solve.restype = None
         self._solve.argtypes = [ctypes.c_void_p if p.is_buffer else C_SCALARS[p.dtype] for p in self._parameters]
 

@@ -119,8 +119,9 @@ def groups(request):
             key = (parameters["backend"], wanted.get("verb", "check"), wanted.get("flags", ""))
             asked[key].append(parameters["path"])
     futures = {}
-    # Two runs at a time: the judge waits a good deal. The large group, judged under no flags, is dealt out to three.
-    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+    # Two runs at a time on the CPU, the large group dealt out to three of them. On a GPU they would be in each other's
+    # way: memory that a neighbour takes looks like a leak.
+    with ThreadPoolExecutor(1 if any(key[0] == "gpu" for key in asked) else 2) as pool:
         for (backend, verb, flags), paths in sorted(asked.items(), key=lambda group: -len(group[1])):
             parts = 3 if len(paths) > 30 else 1
             for part in range(parts):
@@ -145,6 +146,26 @@ def test_verdict_is_the_expected_one(backend, path, groups):
         if path.parent.name == "good":
             assert not set(row["flags"]) & set(rows.STRICT_FLAGS), (row["flags"], row["warnings"])
             assert not any("leaks" in text or "leaves" in text for text in row["warnings"]), row["warnings"]
+
+
+def test_a_file_is_judged_whatever_it_is_called_and_is_never_a_module_of_the_judge(tmp_path):
+    """`python -m` looks for json.py in the working directory before its own: the judge must not."""
+    files = {
+        b"json.py": ("bad/zeros.py", rows.WRONG_ANSWER),
+        b"torch.py": ("good/lambda_solve.py", rows.ACCEPTED),
+        b"caf\xe9.py": ("good/lambda_solve.py", rows.ACCEPTED),
+        b"caf\xe9 'b' $c;(1).cu": ("good/byte_order_mark.cu", rows.ACCEPTED),
+    }
+    for name, (source, _) in files.items():
+        (tmp_path / os.fsdecode(name)).write_bytes((FOLDER / source).read_bytes())
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "run.json"
+        names = [os.fsdecode(name) for name in files]
+        done = run_cli("check", *names, "--backend", "cpu", "--json", result, cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        found = [row["verdict"] for row in json.loads(result.read_text())["rows"]]
+    assert found == [verdict for _, verdict in files.values()]
 
 
 def test_every_submission_has_a_kind_and_an_expectation():

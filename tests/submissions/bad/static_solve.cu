@@ -1,6 +1,6 @@
 // kind: compile
 // expect: compile-error
-// says: add extern "C"
+// says: add extern "C"|no function solve
 // Nobody outside this file can call it.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

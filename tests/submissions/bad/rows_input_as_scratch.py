@@ -1,3 +1,4 @@
+# kind: input-changed
 # expect: input-modified
 # problem: softmax_rows
 # says: input\[\d+\], 1 past the end of row 0 \(\d+ columns\) and \d+ before row 1 was (nan|3\.4\S+), is 0$

@@ -1,3 +1,4 @@
+# kind: arithmetic
 # expect: wrong-answer
 # problem: softmax_rows
 # flags: --strict

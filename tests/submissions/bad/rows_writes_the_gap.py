@@ -1,3 +1,4 @@
+# kind: writes-outside
 # expect: out-of-bounds
 # problem: softmax_rows, softmax_rows_bf16
 # says: wrote output\[\d+\], 1 past the end of row \d+ \(\d+ columns\) and \d+ before row \d+

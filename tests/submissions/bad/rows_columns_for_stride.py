@@ -1,3 +1,4 @@
+# kind: writes-outside
 # expect: out-of-bounds
 # problem: softmax_rows
 # says: wrote output\[\d+\], \d+ past the end of row \d+

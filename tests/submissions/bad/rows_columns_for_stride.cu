@@ -1,3 +1,4 @@
+// kind: reads-outside
 // expect: wrong-answer
 // problem: softmax_rows
 // says: x the tolerance

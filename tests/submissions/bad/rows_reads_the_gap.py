@@ -1,3 +1,4 @@
+# kind: reads-outside
 # expect: wrong-answer
 # problem: softmax_rows, softmax_rows_f16
 # says: output\[row \d+, column \d+\] is
