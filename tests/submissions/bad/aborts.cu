@@ -1,5 +1,6 @@
 // kind: crash
 // expect: runtime-error
 // says: SIGABRT
+// flags: --case N=1025/uniform
 #include <cstdlib>
 extern "C" void solve(const float* input, float* output, int N) { std::abort(); }

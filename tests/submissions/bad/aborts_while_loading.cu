@@ -2,6 +2,7 @@
 // expect: runtime-error
 // says: while the file was loaded
 // backend: cpu
+// flags: --case N=1025/uniform
 // A static object whose constructor ends the process before solve is ever called.
 #include <cstdlib>
 struct Bad {

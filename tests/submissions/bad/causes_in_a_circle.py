@@ -1,6 +1,7 @@
 # kind: crash
 # expect: runtime-error
 # says: InterpreterError: round
+# flags: --case N=1025/uniform
 class InterpreterError(Exception):
     pass
 

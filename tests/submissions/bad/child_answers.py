@@ -2,6 +2,7 @@
 # expect: runtime-error
 # backend: cpu
 # says: exited with status 0|private pipe
+# flags: --case N=1025/uniform
 # The worker goes, a child of it stays and would answer in its place.
 import os
 

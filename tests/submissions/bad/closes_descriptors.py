@@ -1,6 +1,7 @@
 # kind: descriptors
 # expect: runtime-error
 # says: private pipe
+# flags: --case N=1025/uniform
 import os
 
 

@@ -1,6 +1,7 @@
 # kind: output
 # expect: wrong-answer
 # says: output not written
+# flags: --case N=1025/uniform
 # Nothing can be printed any more, and that is all.
 import os
 

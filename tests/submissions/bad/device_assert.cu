@@ -1,6 +1,7 @@
 // kind: device-fault
 // expect: runtime-error
 // says: assert
+// flags: --case N=1025/uniform
 // Right, but it asserts that N is at most 1000.
 #include <cassert>
 __device__ float block_reduce(float value, bool maximum) {

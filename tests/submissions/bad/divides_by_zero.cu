@@ -1,6 +1,7 @@
 // kind: crash
 // expect: runtime-error
 // says: SIGFPE
+// flags: --case N=1025/uniform
 // An integer division by zero on the host.
 extern "C" void solve(const float* input, float* output, int N) {
     volatile int zero = 0;

@@ -1,4 +1,5 @@
 // kind: nothing-written
 // expect: wrong-answer
 // says: output not written at index 0
+// flags: --case N=1025/uniform
 extern "C" void solve(const float* input, float* output, int N) {}

@@ -1,5 +1,6 @@
 # kind: nothing-written
 # expect: wrong-answer
 # says: output not written at index 0
+# flags: --case N=1025/uniform
 def solve(input, output, N):
     pass

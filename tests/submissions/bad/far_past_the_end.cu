@@ -1,6 +1,7 @@
 // kind: writes-outside
 // expect: out-of-bounds
 // says: output
+// flags: --case N=1025/uniform
 // Writes a million elements past the end.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 # kind: writes-outside
 # expect: out-of-bounds
 # says: output\[\d+\], 1000001 past the end
+# flags: --case N=1025/uniform
 # A kernel that stores a million elements past the end.
 import torch
 import triton

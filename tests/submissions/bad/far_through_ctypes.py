@@ -2,6 +2,7 @@
 # expect: runtime-error
 # backend: cpu
 # says: SIGSEGV
+# flags: --case N=1025/uniform
 # An address a million elements past the end, where nothing is mapped: of a Python file only the signal is seen.
 import ctypes
 

@@ -1,6 +1,7 @@
 // kind: tail
 // expect: wrong-answer
 // says: N=(1025|4095|4097|[1-9]\d{3,5})/\S+: output not written at index 1024
+// flags: --case N=1025/uniform
 // One block of 1024 threads, an element each.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[1024];

@@ -1,6 +1,7 @@
 // kind: tail
 // expect: wrong-answer
 // says: not written at index 0: 
+// flags: --case N=1025/uniform
 // Indices from 1, as in Fortran: the first element is not written.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

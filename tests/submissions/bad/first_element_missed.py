@@ -1,6 +1,7 @@
 # kind: tail
 # expect: wrong-answer
 # says: not written at index 0: 
+# flags: --case N=1025/uniform
 # The first element is not written.
 import torch
 

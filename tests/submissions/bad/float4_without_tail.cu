@@ -1,6 +1,7 @@
 // kind: tail
 // expect: wrong-answer
 // says: N=
+// flags: --case N=1025/uniform
 // Four elements at a time everywhere: right only where N is a multiple of 4.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

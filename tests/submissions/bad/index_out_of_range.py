@@ -1,6 +1,7 @@
 # kind: device-fault
 # expect: runtime-error
 # says: assert|out of range
+# flags: --case N=1025/uniform
 # An index outside a tensor: a device-side assert on a GPU, an IndexError on a CPU.
 import torch
 

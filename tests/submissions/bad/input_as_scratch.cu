@@ -1,6 +1,7 @@
 // kind: input-changed
 // expect: input-modified
 // says: of input changed: input\[\d+\] was
+// flags: --case N=1025/uniform
 // Stores the exponentials in the input, const or not.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 # kind: input-changed
 # expect: input-modified
 # says: of input changed
+# flags: --case N=1025/uniform
 import torch
 
 

@@ -1,6 +1,7 @@
 # kind: tail
 # expect: wrong-answer
 # says: not written at index
+# flags: --case N=1025/uniform
 # The last element is not written.
 import torch
 

@@ -1,6 +1,7 @@
 // kind: launch-error
 // expect: runtime-error
 // says: invalid (configuration )?argument
+// flags: --case N=1025/uniform
 // No block has 2048 threads; the error is never asked for.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 // kind: descriptors
 // expect: wrong-answer
 // says: output not written
+// flags: --case N=1025/uniform
 // Leaves a process behind whose parent has gone, in a session of its own.
 #include <sys/wait.h>
 #include <unistd.h>

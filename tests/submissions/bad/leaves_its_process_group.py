@@ -1,6 +1,7 @@
 # kind: descriptors
 # expect: wrong-answer
 # says: output not written
+# flags: --case N=1025/uniform
 # Leaves a process behind, in a session of its own.
 import subprocess
 

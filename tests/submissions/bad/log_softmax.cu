@@ -1,5 +1,6 @@
 // kind: arithmetic
 // expect: wrong-answer
+// flags: --case N=1025/uniform
 // The logarithm of the answer.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

@@ -1,5 +1,6 @@
 # kind: arithmetic
 # expect: wrong-answer
+# flags: --case N=1025/uniform
 # The logarithm of the answer.
 import torch
 

@@ -2,6 +2,7 @@
 // expect: runtime-error
 // backend: gpu
 // says: misaligned
+// flags: --case N=1025/uniform
 // Right, but it also reads a float4 from an address that is no multiple of 16.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

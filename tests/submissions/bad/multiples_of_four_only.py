@@ -1,6 +1,7 @@
 # kind: tail
 # expect: wrong-answer
 # says: not written at index
+# flags: --case N=1025/uniform
 # Reshapes to four columns: right only where N is a multiple of 4.
 import torch
 

@@ -1,6 +1,7 @@
 // kind: writes-outside
 // expect: out-of-bounds
 // says: output\[-1\], 1 before the start
+// flags: --case N=1025/uniform
 // Writes output[-1].
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 # kind: writes-outside
 # expect: out-of-bounds
 # says: wrote .*output\[\d+\]
+# flags: --case N=1025/uniform
 import torch
 import triton
 import triton.language as tl

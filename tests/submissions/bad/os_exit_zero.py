@@ -1,6 +1,7 @@
 # kind: crash
 # expect: runtime-error
 # says: exited with status 0
+# flags: --case N=1025/uniform
 import os
 
 

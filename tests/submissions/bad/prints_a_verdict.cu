@@ -1,6 +1,7 @@
 // kind: output
 // expect: wrong-answer
 // says: output not written
+// flags: --case N=1025/uniform
 // A verdict of its own on both outputs.
 #include <string.h>
 #include <unistd.h>

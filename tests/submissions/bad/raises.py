@@ -1,5 +1,6 @@
 # kind: crash
 # expect: runtime-error
-# says: line 5: ZeroDivisionError
+# says: line 6: ZeroDivisionError
+# flags: --case N=1025/uniform
 def solve(input, output, N):
     output[:N] = 1 / 0

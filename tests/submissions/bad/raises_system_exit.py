@@ -1,5 +1,6 @@
 # kind: crash
 # expect: runtime-error
 # says: called exit\(accepted\)
+# flags: --case N=1025/uniform
 def solve(input, output, N):
     raise SystemExit("accepted")

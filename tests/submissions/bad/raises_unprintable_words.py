@@ -1,6 +1,7 @@
 # kind: crash
 # expect: runtime-error
-# says: line 8: ValueError: \? +\[31mred
+# says: line 9: ValueError: \? +\[31mred
+# flags: --case N=1025/uniform
 # A lone surrogate, which no output can take, and a terminal's escape sequence.
 
 

@@ -1,6 +1,7 @@
 // kind: crash
 // expect: runtime-error
 // says: SIGSEGV|stack
+// flags: --case N=1025/uniform
 // The host runs out of stack.
 static volatile int depth;
 static int down(int n) {

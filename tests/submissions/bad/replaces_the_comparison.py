@@ -1,6 +1,7 @@
 # kind: patches
 # expect: wrong-answer
 # says: output not written
+# flags: --case N=1025/uniform
 # Patches what it imagines the judge to use.
 import numpy
 import torch

@@ -1,6 +1,7 @@
 # kind: patches
 # expect: wrong-answer
 # says: output not written
+# flags: --case N=1025/uniform
 # Reaches into the running worker: the process decides nothing, whatever it replaces there.
 import gc
 import sys

@@ -1,6 +1,7 @@
 # kind: arithmetic
 # expect: wrong-answer
 # says: x the tolerance
+# flags: --case N=1025/uniform
 import torch
 
 

@@ -1,6 +1,7 @@
 # kind: crash
 # expect: runtime-error
 # says: SIGSEGV
+# flags: --case N=1025/uniform
 import ctypes
 
 

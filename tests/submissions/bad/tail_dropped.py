@@ -1,6 +1,7 @@
 # kind: tail
 # expect: wrong-answer
 # says: output not written at index
+# flags: --case N=1025/uniform
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,7 @@
 // kind: launch-error
 // expect: runtime-error
 // says: a CUDA call failed and the output is wrong: invalid argument
+// flags: --case N=1025/uniform
 // 100 KB of dynamic shared memory need cudaFuncSetAttribute; the refusal is never asked for.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 // kind: device-fault
 // expect: runtime-error
 // says: trap|launch failure|unspecified|illegal instruction
+// flags: --case N=1025/uniform
 // Right up to N = 1000; above, the kernel gives up.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 // kind: launch-error
 // expect: accepted
 // flag: launch-error
+// flags: --case N=1025/uniform
 // The output is right, but a second launch with an empty grid is refused: flag launch-error.
 __global__ void softmax(const float* input, float* output, int N) {
     __shared__ float shared[256];

@@ -1,6 +1,7 @@
 // kind: arithmetic
 // expect: wrong-answer
 // says: output\[\d+\] is 0, expected
+// flags: --case N=1025/uniform
 // Writes zeros. At N = 500,000 the published tolerance (1e-5 absolute) lets that pass for most elements.
 __global__ void zeros(float* output, int N) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
