@@ -1,6 +1,5 @@
 // kind: tail
 // expect: wrong-answer
-// flags: --case N=1025/uniform
 // The sum leaves out the last element.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];
