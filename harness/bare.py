@@ -39,7 +39,7 @@ def main() -> int:
     solve = (CudaSolve if task["library"] else PythonSolve)(task, Facts(), memory)
     pointers = [p for p in task["parameters"] if p["role"] != "scalar"]
     buffers = {p["name"]: memory.place(task["bytes"][p["name"]]) for p in pointers}
-    solve.prepare(buffers, task["sizes"], {})
+    solve.prepare(buffers, task["sizes"], {"op": "profile"})
 
     import torch
 
