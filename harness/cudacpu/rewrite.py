@@ -21,16 +21,10 @@ UNSUPPORTED = "cudacpu: unsupported: "
 
 # Beginnings of the names of toolkit headers that the layer does not have, and what they are for.
 MISSING_HEADERS = (
-    ("cuda_fp16", "half precision"),
-    ("cuda_bf16", "bfloat16"),
-    ("cuda_fp8", "8-bit floats"),
     ("cuda_fp6", "6-bit floats"),
     ("cuda_fp4", "4-bit floats"),
     ("mma.h", "tensor cores"),
-    ("cooperative_groups", "cooperative groups"),
-    ("cuda_pipeline", "asynchronous copies"),
     ("cuda_awbarrier", "asynchronous barriers"),
-    ("cuda_profiler_api", "the profiler's interface"),
     ("cudaTypedefs", "the driver API"),
     ("cuda/", "libcu++"),
     ("cub/", "CUB"),
@@ -263,6 +257,79 @@ def rewrite_launch(file: File, at: int) -> None:
             file.replace(tokens[j].start, tokens[j].end, "nullptr")
 
 
+# ---- kernels whose type would be lost ----------------------------------------------------------------------
+
+
+def kernel_names(tokens: list[Token]) -> set[str]:
+    """The functions that the file declares with `__global__`."""
+    names = set()
+    for at, token in enumerate(tokens):
+        if token.text != "__global__":
+            continue
+        i = at + 1
+        while i + 1 < len(tokens) and tokens[i].text not in (";", "{", "}"):
+            if tokens[i + 1].text == "(" and tokens[i].kind == "word":
+                if not tokens[i].text.startswith("__"):
+                    names.add(tokens[i].text)
+                    break
+                i = closing(tokens, i + 1) or len(tokens)  # __launch_bounds__(...) and the like
+            i += 1
+    return names
+
+
+def after_cast(tokens: list[Token], at: int) -> int | None:
+    """The index behind a cast to `void*` that begins at `at`, or None. Of a C++ cast the bracket is left to come."""
+    words = [token.text for token in tokens[at : at + 7]]
+    plain = [word for word in words if word != "const"]
+    constant = len(words) - len(plain) if "const" in words else 0
+    if plain[:4] == ["(", "void", "*", ")"]:
+        return at + 4 + constant
+    if plain[:5] == ["reinterpret_cast", "<", "void", "*", ">"]:
+        return at + 5 + constant
+    return None
+
+
+def name_end(tokens: list[Token], at: int) -> int | None:
+    """The index behind `&name`, `ns::name` or `name<...>` that begins at `at`, or None."""
+    i = at + (tokens[at].text == "&")
+    if tokens[i].text == "::":
+        i += 1
+    while i + 2 < len(tokens) and tokens[i].kind == "word" and tokens[i + 1].text == "::":
+        i += 2
+    if tokens[i].kind != "word":
+        return None
+    if tokens[i + 1].text != "<":
+        return i + 1
+    depth = 0
+    for j in range(i + 1, len(tokens)):
+        depth += (tokens[j].text == "<") - (tokens[j].text == ">")
+        if tokens[j].text in (";", "{", "}"):
+            break
+        if depth == 0:
+            return j + 1
+    return i + 1
+
+
+def rewrite_kernel_address(file: File, start: int, at: int, kernels: set[str] | None) -> None:
+    """Marks the kernel named at `at`, whose cast began at `start`; `kernels` are the names that count, None for all."""
+    tokens = file.tokens
+    bracketed = tokens[at].text == "("
+    first = at + bracketed
+    end = name_end(tokens, first) if first + 1 < len(tokens) else None
+    if end is None or tokens[end].directive != tokens[start].directive:
+        return
+    names = {token.text for token in tokens[first:end] if token.kind == "word"}
+    if kernels is not None and not names & kernels:
+        return
+    last = end - 1
+    if bracketed:
+        if tokens[end].text != ")":
+            return
+        last = end
+    text = file.source[tokens[first].start : tokens[end - 1].end]
+    file.remove(tokens[start].start, tokens[last].end, f"CUDACPU_KERNEL({' '.join(text.split())})")
+
+
 # ---- shared memory -----------------------------------------------------------------------------------------
 
 
@@ -425,6 +492,7 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
     """The C++ text for a CUDA source text."""
     file = File(source)
     tokens = file.tokens
+    kernels = kernel_names(tokens)
     scopes = []  # for each open brace, whether it is code
     for i, token in enumerate(tokens):
         text = token.text
@@ -442,6 +510,11 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
                 )
         elif text == "__shared__":
             rewrite_shared(file, i, token.directive > 0 or (bool(scopes) and scopes[-1]))
+        elif text in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and i + 3 < len(tokens):
+            if tokens[i + 1].text == "(":
+                rewrite_kernel_address(file, i + 2, after_cast(tokens, i + 2) or i + 2, None)
+        elif kernels and text in ("(", "reinterpret_cast") and (operand := after_cast(tokens, i)):
+            rewrite_kernel_address(file, i, operand, kernels)
         elif text in ("asm", "__asm__", "__asm"):
             rewrite_asm(file, i)
         elif text == "__noinline__":

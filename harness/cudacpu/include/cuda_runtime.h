@@ -7,6 +7,7 @@
 #define CUDART_VERSION 12040
 
 #include <assert.h>
+#include <float.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,3 +25,6 @@
 #include "cudacpu/thread.h"
 #include "cudacpu/types.h"
 #include "cudacpu/warp.h"
+
+// What assert() calls. A macro, since a function of that name would be found in the C library first.
+#define __assert_fail cudacpu_assert_fail

@@ -1,12 +1,15 @@
 // The runtime API but for memory: errors, the device, streams, events, attributes of kernels.
 #include "cudacpu/api.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "api_state.h"
@@ -18,49 +21,92 @@ thread_local cudaError_t last_error = cudaSuccess;
 std::mutex limits_mutex;
 std::map<const void*, size_t> limits;
 
-// An A100 with 40 GB, from NVIDIA's published figures.
-cudaDeviceProp a100() {
+constexpr int kVersion = 12040;  // CUDART_VERSION
+
+std::mutex sticky_mutex;
+std::atomic<cudaError_t> sticky{cudaSuccess};
+char sticky_words[400];
+
+std::mutex streams_mutex;
+std::set<cudaStream_t> streams;
+
+// An H100 with 80 GB and SXM5, from NVIDIA's published figures.
+cudaDeviceProp h100() {
     cudaDeviceProp p = {};
-    strcpy(p.name, "NVIDIA A100-SXM4-40GB");
-    p.totalGlobalMem = size_t(40) << 30;
-    p.sharedMemPerBlock = 48 * 1024;
+    strcpy(p.name, "NVIDIA H100 80GB HBM3");
+    p.totalGlobalMem = size_t(80) << 30;
+    p.sharedMemPerBlock = kSharedDefault;
     p.regsPerBlock = 65536;
     p.warpSize = 32;
     p.memPitch = 0x7fffffff;
     p.maxThreadsPerBlock = 1024;
     p.maxThreadsDim[0] = 1024, p.maxThreadsDim[1] = 1024, p.maxThreadsDim[2] = 64;
     p.maxGridSize[0] = 0x7fffffff, p.maxGridSize[1] = 65535, p.maxGridSize[2] = 65535;
-    p.clockRate = 1410000;
+    p.clockRate = 1980000;
     p.totalConstMem = 65536;
-    p.major = 8;
+    p.major = 9;
     p.minor = 0;
     p.textureAlignment = 512;
     p.deviceOverlap = 1;
-    p.multiProcessorCount = 108;
+    p.multiProcessorCount = 132;
     p.canMapHostMemory = 1;
     p.concurrentKernels = 1;
     p.ECCEnabled = 1;
     p.asyncEngineCount = 3;
     p.unifiedAddressing = 1;
-    p.memoryClockRate = 1215000;
+    p.memoryClockRate = 2619000;
     p.memoryBusWidth = 5120;
-    p.l2CacheSize = 40 * 1024 * 1024;
-    p.persistingL2CacheMaxSize = 30 * 1024 * 1024;
+    p.l2CacheSize = 50 * 1024 * 1024;
+    p.persistingL2CacheMaxSize = 32 * 1000 * 1000;
     p.maxThreadsPerMultiProcessor = 2048;
-    p.sharedMemPerMultiprocessor = 164 * 1024;
+    p.streamPrioritiesSupported = 1;
+    p.globalL1CacheSupported = 1;
+    p.localL1CacheSupported = 1;
+    p.sharedMemPerMultiprocessor = 228 * 1024;
     p.regsPerMultiprocessor = 65536;
     p.managedMemory = 1;
+    p.concurrentManagedAccess = 1;
     p.cooperativeLaunch = 1;
-    p.sharedMemPerBlockOptin = 163 * 1024;
+    p.sharedMemPerBlockOptin = kSharedMost;
     p.maxBlocksPerMultiProcessor = 32;
     p.reservedSharedMemPerBlock = 1024;
     return p;
+}
+
+// Registers are not known here; threads, blocks and shared memory are what limits.
+int blocks_of_multiprocessor(int block_size, size_t shared_bytes) {
+    const cudaDeviceProp p = h100();
+    const int threads = (block_size + p.warpSize - 1) / p.warpSize * p.warpSize;
+    const size_t by_shared = p.sharedMemPerMultiprocessor / (shared_bytes + p.reservedSharedMemPerBlock);
+    return std::min(
+        {p.maxThreadsPerMultiProcessor / threads, p.maxBlocksPerMultiProcessor, static_cast<int>(by_shared)});
 }
 }  // namespace
 
 cudaError_t remember(cudaError_t error) {
     if (error != cudaSuccess) last_error = error;
     return error;
+}
+
+void set_sticky_error(cudaError_t error, const char* sentence) {
+    std::lock_guard<std::mutex> lock(sticky_mutex);
+    if (sticky != cudaSuccess) return;
+    snprintf(sticky_words, sizeof sticky_words, "%s", sentence);
+    sticky = error;
+}
+cudaError_t sticky_error() { return sticky.load(std::memory_order_relaxed); }
+const char* sticky_sentence() { return sticky_words; }
+void clear_sticky_error() { sticky = cudaSuccess; }
+
+bool stream_exists(cudaStream_t stream) {
+    if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return true;
+    std::lock_guard<std::mutex> lock(streams_mutex);
+    return streams.count(stream) != 0;
+}
+
+uint64_t most_resident_blocks(int block_size, size_t shared_bytes) {
+    return static_cast<uint64_t>(blocks_of_multiprocessor(block_size, shared_bytes) *
+                                 h100().multiProcessorCount);
 }
 
 cudaError_t take_last_error() { return std::exchange(last_error, cudaSuccess); }
@@ -80,13 +126,16 @@ using namespace cudacpu;
 struct CUstream_st {};
 struct CUevent_st {
     std::chrono::steady_clock::time_point when;
-    bool recorded = false;
+    bool recorded = false, timed = true;
 };
 
 // ---- errors ---------------------------------------------------------------------------------------------
 
-cudaError_t cudaGetLastError() { return take_last_error(); }
-cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaGetLastError() {
+    const cudaError_t last = take_last_error(), lasting = sticky_error();
+    return lasting != cudaSuccess ? lasting : last;
+}
+cudaError_t cudaPeekAtLastError() { return sticky_error() != cudaSuccess ? sticky_error() : last_error; }
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {
@@ -130,7 +179,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (properties == nullptr) return remember(cudaErrorInvalidValue);
     if (device != 0) return remember(cudaErrorInvalidDevice);
-    *properties = a100();
+    *properties = h100();
     return cudaSuccess;
 }
 
@@ -184,6 +233,48 @@ static bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int*
             return *value = static_cast<int>(p.sharedMemPerBlockOptin), true;
         case cudaDevAttrMaxBlocksPerMultiprocessor:
             return *value = p.maxBlocksPerMultiProcessor, true;
+        case cudaDevAttrMaxPitch:
+            return *value = static_cast<int>(p.memPitch), true;
+        case cudaDevAttrTextureAlignment:
+            return *value = static_cast<int>(p.textureAlignment), true;
+        case cudaDevAttrGpuOverlap:
+            return *value = p.deviceOverlap, true;
+        case cudaDevAttrKernelExecTimeout:
+            return *value = p.kernelExecTimeoutEnabled, true;
+        case cudaDevAttrIntegrated:
+            return *value = p.integrated, true;
+        case cudaDevAttrCanMapHostMemory:
+            return *value = p.canMapHostMemory, true;
+        case cudaDevAttrComputeMode:
+            return *value = p.computeMode, true;
+        case cudaDevAttrConcurrentKernels:
+            return *value = p.concurrentKernels, true;
+        case cudaDevAttrEccEnabled:
+            return *value = p.ECCEnabled, true;
+        case cudaDevAttrAsyncEngineCount:
+            return *value = p.asyncEngineCount, true;
+        case cudaDevAttrUnifiedAddressing:
+            return *value = p.unifiedAddressing, true;
+        case cudaDevAttrStreamPrioritiesSupported:
+            return *value = p.streamPrioritiesSupported, true;
+        case cudaDevAttrGlobalL1CacheSupported:
+            return *value = p.globalL1CacheSupported, true;
+        case cudaDevAttrLocalL1CacheSupported:
+            return *value = p.localL1CacheSupported, true;
+        case cudaDevAttrManagedMemory:
+            return *value = p.managedMemory, true;
+        case cudaDevAttrIsMultiGpuBoard:
+            return *value = p.isMultiGpuBoard, true;
+        case cudaDevAttrHostNativeAtomicSupported:
+            return *value = p.hostNativeAtomicSupported, true;
+        case cudaDevAttrPageableMemoryAccess:
+            return *value = p.pageableMemoryAccess, true;
+        case cudaDevAttrConcurrentManagedAccess:
+            return *value = p.concurrentManagedAccess, true;
+        case cudaDevAttrReservedSharedMemoryPerBlock:
+            return *value = static_cast<int>(p.reservedSharedMemPerBlock), true;
+        case cudaDevAttrMemoryPoolsSupported:
+            return *value = 0, true;
     }
     return false;
 }
@@ -191,53 +282,116 @@ static bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int*
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
     if (value == nullptr) return remember(cudaErrorInvalidValue);
     if (device != 0) return remember(cudaErrorInvalidDevice);
-    return attribute_of(a100(), attribute, value) ? cudaSuccess : remember(cudaErrorInvalidValue);
+    return attribute_of(h100(), attribute, value) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return remember(sticky_error()); }
+cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
+static cudaError_t give_version(int* version) {
+    if (version == nullptr) return remember(cudaErrorInvalidValue);
+    *version = kVersion;
+    return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) { return give_version(version); }
+cudaError_t cudaRuntimeGetVersion(int* version) { return give_version(version); }
+cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    if (can == nullptr) return remember(cudaErrorInvalidValue);
+    if (device != 0 || peer != 0) return remember(cudaErrorInvalidDevice);
+    *can = 0;
+    return cudaSuccess;
+}
+// Limits are kept and given back. The stack of a thread stays what it is.
+static size_t limit_values[7] = {1024, 1 << 20, 8 << 20, 0, 2048, 64, 0};
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+    if (limit < 0 || limit > cudaLimitPersistingL2CacheSize) return remember(cudaErrorInvalidValue);
+    limit_values[limit] = value;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+    if (value == nullptr || limit < 0 || limit > cudaLimitPersistingL2CacheSize) {
+        return remember(cudaErrorInvalidValue);
+    }
+    *value = limit_values[limit];
+    return cudaSuccess;
+}
 
 // ---- streams and events ---------------------------------------------------------------------------------
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    if (cudaError_t error = sticky_error()) return remember(error);
     if (stream == nullptr) return remember(cudaErrorInvalidValue);
     *stream = new CUstream_st;
+    std::lock_guard<std::mutex> lock(streams_mutex);
+    streams.insert(*stream);
     return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    return flags > cudaStreamNonBlocking ? remember(cudaErrorInvalidValue) : cudaStreamCreate(stream);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = -5;
+    return cudaSuccess;
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (stream == nullptr) return remember(cudaErrorInvalidResourceHandle);
+    std::lock_guard<std::mutex> lock(streams_mutex);
+    if (streams.erase(stream) == 0) return remember(cudaErrorInvalidResourceHandle);
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
-    return event == nullptr ? remember(cudaErrorInvalidResourceHandle) : cudaSuccess;
+static cudaError_t check_stream(cudaStream_t stream) {
+    if (!stream_exists(stream)) return remember(cudaErrorInvalidResourceHandle);
+    return remember(sticky_error());
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-    if (event == nullptr) return remember(cudaErrorInvalidValue);
-    *event = new CUevent_st;
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return check_stream(stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return check_stream(stream); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    return event == nullptr ? remember(cudaErrorInvalidResourceHandle) : check_stream(stream);
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    if (function == nullptr) return remember(cudaErrorInvalidValue);
+    if (cudaError_t error = check_stream(stream)) return error;
+    function(data);
     return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
+    if (callback == nullptr) return remember(cudaErrorInvalidValue);
+    if (cudaError_t error = check_stream(stream)) return error;
+    callback(stream, cudaSuccess, data);
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    if (cudaError_t error = sticky_error()) return remember(error);
+    if (event == nullptr) return remember(cudaErrorInvalidValue);
+    *event = new CUevent_st;
+    (*event)->timed = (flags & cudaEventDisableTiming) == 0;
+    return cudaSuccess;
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     if (event == nullptr) return remember(cudaErrorInvalidResourceHandle);
     delete event;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (event == nullptr) return remember(cudaErrorInvalidResourceHandle);
+    if (cudaError_t error = check_stream(stream)) return error;
     event->when = std::chrono::steady_clock::now();
     event->recorded = true;
     return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    return event == nullptr ? remember(cudaErrorInvalidResourceHandle) : cudaSuccess;
+    return event == nullptr ? remember(cudaErrorInvalidResourceHandle) : remember(sticky_error());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
     if (milliseconds == nullptr) return remember(cudaErrorInvalidValue);
-    if (start == nullptr || end == nullptr || !start->recorded || !end->recorded) {
+    if (start == nullptr || end == nullptr || !start->recorded || !end->recorded || !start->timed ||
+        !end->timed) {
         return remember(cudaErrorInvalidResourceHandle);
     }
     *milliseconds = std::chrono::duration<float, std::milli>(end->when - start->when).count();
@@ -257,19 +411,27 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     limits[kernel] = size_t(value);
     return cudaSuccess;
 }
+// What only nvcc knows (registers, local and static shared memory) is left at plausible values.
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+    if (attributes == nullptr) return remember(cudaErrorInvalidValue);
+    if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
+    *attributes = {};
+    attributes->maxThreadsPerBlock = h100().maxThreadsPerBlock;
+    attributes->numRegs = 32;
+    attributes->ptxVersion = attributes->binaryVersion = 10 * h100().major + h100().minor;
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(kernel));
+    attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
+    return cudaSuccess;
+}
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                           size_t shared_bytes) {
-    const cudaDeviceProp p = a100();
     if (blocks == nullptr || block_size <= 0) return remember(cudaErrorInvalidValue);
     if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
-    if (block_size > p.maxThreadsPerBlock || shared_bytes > shared_limit(kernel))
-        return *blocks = 0, cudaSuccess;
-    // Registers are not known here; threads, blocks and shared memory are what limits.
-    const int warps = (block_size + p.warpSize - 1) / p.warpSize;
-    const size_t by_shared = p.sharedMemPerMultiprocessor / (shared_bytes + p.reservedSharedMemPerBlock);
-    *blocks = std::min({p.maxThreadsPerMultiProcessor / (warps * p.warpSize), p.maxBlocksPerMultiProcessor,
-                        static_cast<int>(by_shared)});
+    const bool fits = block_size <= h100().maxThreadsPerBlock && shared_bytes <= shared_limit(kernel);
+    *blocks = fits ? blocks_of_multiprocessor(block_size, shared_bytes) : 0;
     return cudaSuccess;
 }

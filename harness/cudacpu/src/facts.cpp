@@ -92,6 +92,7 @@ void cudacpu_begin_call(uint64_t seed, int poison_byte) {
     orders().seed = seed;
     orders().poison = poison_byte & 0xff;
     forget_old_ranges();
+    clear_sticky_error();
     violation_taken = undefined_taken = fatal_taken = false;
     if (cudacpu_facts* f = facts()) {
         memset(f, 0, sizeof *f);
@@ -102,6 +103,7 @@ void cudacpu_begin_call(uint64_t seed, int poison_byte) {
 
 void cudacpu_end_call(void) {
     check_guards();
+    if (sticky_error() != cudaSuccess) fatal("%s: %s", cudaGetErrorString(sticky_error()), sticky_sentence());
     const int error = take_last_error();
     if (cudacpu_facts* f = facts()) {
         f->live_bytes = live_bytes();

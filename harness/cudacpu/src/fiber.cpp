@@ -156,10 +156,22 @@ void FiberPool::grow() {
         char* stack = static_cast<char*>(slab) + i * kStackBytes;
         if (guards++ < kMostGuards) mprotect(stack, kGuardBytes, PROT_NONE);
         fiber->low = stack + kGuardBytes;
+    }
+    prepare_slab(slabs_.size() - 1);
+}
+
+void FiberPool::prepare_slab(size_t slab) {
+    for (size_t i = kFibersPerSlab; i-- > 0;) {
+        Fiber* fiber = &fibers_[slab][i];
         *reinterpret_cast<uint64_t*>(fiber->low) = kCanary;
-        prepare(fiber, stack + kStackBytes - stagger(i), entry_);
+        prepare(fiber, static_cast<char*>(slabs_[slab]) + (i + 1) * kStackBytes - stagger(i), entry_);
         free_.push_back(fiber);
     }
+}
+
+void FiberPool::reset() {
+    free_.clear();
+    for (size_t slab = 0; slab < slabs_.size(); ++slab) prepare_slab(slab);
 }
 
 FiberPool::~FiberPool() {

@@ -33,9 +33,11 @@ class FiberPool {
         return fiber;
     }
     void give_back(Fiber* fiber) { free_.push_back(fiber); }
+    void reset();  // all are free again, whatever they were doing
 
   private:
     void grow();
+    void prepare_slab(size_t slab);
 
     void (*entry_)();  // never returns
     std::vector<Fiber*> free_;

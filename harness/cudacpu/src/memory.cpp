@@ -109,7 +109,16 @@ cudaError_t check_copy(const void* address, size_t size, Access access, const vo
     return cudaSuccess;
 }
 
-cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* code) {
+cudaError_t allocate_host(void** pointer, size_t bytes) {
+    if (pointer == nullptr) return remember(cudaErrorInvalidValue);
+    *pointer =
+        bytes == 0 ? nullptr : aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    return bytes != 0 && *pointer == nullptr ? remember(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+}  // namespace
+
+cudaError_t copy_bytes(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* code) {
+    if (cudaError_t error = sticky_error()) return remember(error);
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
         return remember(cudaErrorInvalidMemcpyDirection);
     if (bytes == 0) return cudaSuccess;
@@ -119,20 +128,13 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
     return cudaSuccess;
 }
 
-cudaError_t fill(void* to, int value, size_t bytes, const void* code) {
+cudaError_t fill_bytes(void* to, int value, size_t bytes, const void* code) {
+    if (cudaError_t error = sticky_error()) return remember(error);
     if (bytes == 0) return cudaSuccess;
     if (cudaError_t error = check_copy(to, bytes, Access::write, code)) return remember(error);
     memset(to, value, bytes);
     return cudaSuccess;
 }
-
-cudaError_t allocate_host(void** pointer, size_t bytes) {
-    if (pointer == nullptr) return remember(cudaErrorInvalidValue);
-    *pointer =
-        bytes == 0 ? nullptr : aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    return bytes != 0 && *pointer == nullptr ? remember(cudaErrorMemoryAllocation) : cudaSuccess;
-}
-}  // namespace
 
 void check_access(uintptr_t address, size_t size, Access access, const void* code) {
     if (const Range* range = find(table.load(std::memory_order_acquire), address)) {
@@ -182,6 +184,7 @@ void cudacpu_clear_buffers(void) {
 }
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+    if (cudaError_t error = sticky_error()) return remember(error);
     if (pointer == nullptr) return remember(cudaErrorInvalidValue);
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
@@ -203,6 +206,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 
 cudaError_t cudaFree(void* pointer) {
+    if (cudaError_t error = sticky_error()) return remember(error);
     if (pointer == nullptr) return cudaSuccess;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(pointer);
     std::lock_guard<std::mutex> lock(mutex);
@@ -227,27 +231,27 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    return copy(to, from, bytes, kind, __builtin_return_address(0));
+    return copy_bytes(to, from, bytes, kind, __builtin_return_address(0));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-    return copy(to, from, bytes, kind, __builtin_return_address(0));
+    return copy_bytes(to, from, bytes, kind, __builtin_return_address(0));
 }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-    return fill(to, value, bytes, __builtin_return_address(0));
+    return fill_bytes(to, value, bytes, __builtin_return_address(0));
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-    return fill(to, value, bytes, __builtin_return_address(0));
+    return fill_bytes(to, value, bytes, __builtin_return_address(0));
 }
 
 cudaError_t cudacpu::copy_to_symbol(const void* symbol, size_t size, const void* from, size_t bytes,
                                     size_t offset) {
     if (offset > size || bytes > size - offset) return remember(cudaErrorInvalidValue);
-    return copy(static_cast<char*>(const_cast<void*>(symbol)) + offset, from, bytes, cudaMemcpyDefault,
-                __builtin_return_address(0));
+    return copy_bytes(static_cast<char*>(const_cast<void*>(symbol)) + offset, from, bytes, cudaMemcpyDefault,
+                      __builtin_return_address(0));
 }
 cudaError_t cudacpu::copy_from_symbol(void* to, const void* symbol, size_t size, size_t bytes,
                                       size_t offset) {
     if (offset > size || bytes > size - offset) return remember(cudaErrorInvalidValue);
-    return copy(to, static_cast<const char*>(symbol) + offset, bytes, cudaMemcpyDefault,
-                __builtin_return_address(0));
+    return copy_bytes(to, static_cast<const char*>(symbol) + offset, bytes, cudaMemcpyDefault,
+                      __builtin_return_address(0));
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cudacpu/api.h"
 #include "facts.h"
 
 namespace cudacpu {
@@ -17,6 +18,10 @@ struct Range {
 
 // Compares one access with all ranges and records a violation. Addresses outside every range are fine.
 void check_access(uintptr_t address, size_t size, Access access, const void* code);
+
+// The one copy and the one fill behind all of CUDA's; `code` is the caller's address.
+cudaError_t copy_bytes(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* code);
+cudaError_t fill_bytes(void* to, int value, size_t bytes, const void* code);
 
 bool find_buffer(uintptr_t address, Range* found);
 

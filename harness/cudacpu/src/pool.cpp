@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -30,14 +31,24 @@ class Pool {
   public:
     // The caller works, too. A helper that wakes up when all is handed out is not waited for.
     void run(Job* job) {
-        std::unique_lock<std::mutex> one_launch(launch_, std::try_to_lock);
-        if (!one_launch.owns_lock()) return worker()->run(job);
-        grow(std::min<uint64_t>(cores_, job->blocks) - 1);
+        std::unique_lock<std::mutex> one_launch(launch_, std::defer_lock);
+        // Blocks that wait for each other need an OS thread each.
+        if (job->cooperative) {
+            one_launch.lock();
+        } else if (!one_launch.try_lock()) {
+            return worker()->run(job);
+        }
+        const uint64_t wanted =
+            job->cooperative ? job->blocks - 1 : std::min<uint64_t>(cores_, job->blocks) - 1;
+        grow(wanted);
+        if (job->cooperative && helpers_ < wanted)
+            fatal("no more OS threads for the blocks of kernel '%s'", job->name);
         {
             std::lock_guard<std::mutex> lock(mutex_);
             job_ = job;
+            vacancies_ = wanted;
         }
-        wake_.notify_all();
+        for (uint64_t i = 0; i < std::min(wanted, helpers_); ++i) wake_.notify_one();
         worker()->run(job);
         std::unique_lock<std::mutex> lock(mutex_);
         job_ = nullptr;
@@ -70,9 +81,11 @@ class Pool {
         std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
             wake_.wait(lock, [&] {
-                return job_ != nullptr && job_->next.load(std::memory_order_relaxed) < job_->blocks;
+                return job_ != nullptr && vacancies_ > 0 &&
+                       job_->next.load(std::memory_order_relaxed) < job_->blocks;
             });
             Job* job = job_;
+            --vacancies_;
             ++helping_;
             lock.unlock();
             use_alternate_stack();
@@ -88,6 +101,7 @@ class Pool {
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     Job* job_ = nullptr;
+    uint64_t vacancies_ = 0;  // helpers that the launch still has room for
     int helping_ = 0;
 };
 
@@ -112,10 +126,19 @@ cudaError_t check(const Config& config, const void* entry) {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0) {
         return cudaErrorInvalidConfiguration;
     }
-    if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidConfiguration;
-    if (block.x > 1024 || block.y > 1024 || block.z > 64) return cudaErrorInvalidConfiguration;
-    if (block.x * block.y * block.z > kMostThreads) return cudaErrorInvalidConfiguration;
+    // As CUDA 13 has it; earlier ones call these an invalid configuration, too.
+    if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidValue;
+    if (block.x > 1024 || block.y > 1024 || block.z > 64) return cudaErrorInvalidValue;
+    if (block.x * block.y * block.z > kMostThreads) return cudaErrorInvalidValue;
     if (config.shared_bytes > shared_limit(entry)) return cudaErrorInvalidValue;
+    if (!stream_exists(config.stream)) return cudaErrorInvalidResourceHandle;
+    if (config.cooperative) {
+        const uint64_t blocks = static_cast<uint64_t>(grid.x) * grid.y * grid.z;
+        if (blocks >
+            most_resident_blocks(static_cast<int>(block.x * block.y * block.z), config.shared_bytes)) {
+            return cudaErrorCooperativeLaunchTooLarge;
+        }
+    }
     return cudaSuccess;
 }
 
@@ -126,11 +149,13 @@ std::string bare(const char* name) {
 }
 }  // namespace
 
-void launch(const char* name, const void* entry, const Config& config, void (*thread)(void*), void* context) {
+cudaError_t launch(const char* name, const void* entry, const Config& config, void (*thread)(void*),
+                   void* context) {
     if (this_worker != nullptr && this_worker->current != nullptr) {
         fatal("cudacpu: unsupported: a launch from inside kernel '%s'", this_worker->job->name);
     }
-    if (remember(check(config, entry)) != cudaSuccess) return;
+    if (cudaError_t error = sticky_error()) return remember(error);
+    if (cudaError_t error = check(config, entry)) return remember(error);
     static const int at_fork = pthread_atfork(nullptr, nullptr, forget_in_child);
     (void)at_fork;
     const std::string kernel = bare(name);
@@ -143,10 +168,58 @@ void launch(const char* name, const void* entry, const Config& config, void (*th
     job.shared_bytes = config.shared_bytes;
     job.seed = orders().seed;
     job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
-    if (job.blocks == 1 || the_pool()->cores() == 1) {
+    job.cooperative = config.cooperative;
+    if (job.blocks == 1 || (the_pool()->cores() == 1 && !job.cooperative)) {
         worker()->run(&job);
     } else {
         the_pool()->run(&job);
     }
+    return cudaSuccess;  // an error of the kernel itself shows at the next synchronisation, as on a GPU
+}
+
+// ---- kernels whose type was lost
+// ----------------------------------------------------------------------------
+
+namespace {
+struct Remembered {
+    const char* name;
+    Caller caller;
+};
+std::mutex remembered_mutex;
+std::map<const void*, Remembered> remembered;
+}  // namespace
+
+const void* remember_kernel(const char* name, const void* kernel, Caller caller) {
+    std::lock_guard<std::mutex> lock(remembered_mutex);
+    remembered[kernel] = {name, caller};
+    return kernel;
+}
+
+cudaError_t launch_remembered(const void* kernel, const Config& config, void** arguments) {
+    Remembered found;
+    {
+        std::lock_guard<std::mutex> lock(remembered_mutex);
+        const auto entry = remembered.find(kernel);
+        if (entry == remembered.end()) return remember(cudaErrorInvalidDeviceFunction);
+        found = entry->second;
+    }
+    auto thread = [&] { found.caller(kernel, arguments); };
+    return launch(
+        found.name, kernel, config, [](void* context) { (*static_cast<decltype(thread)*>(context))(); },
+        &thread);
+}
+
+Config config_of(const cudaLaunchConfig_t& launch) {
+    Config config = {launch.gridDim, launch.blockDim, launch.dynamicSmemBytes, launch.stream, false};
+    for (unsigned i = 0; i < launch.numAttrs; ++i) {
+        const cudaLaunchAttribute& attribute = launch.attrs[i];
+        if (attribute.id == cudaLaunchAttributeCooperative)
+            config.cooperative = attribute.val.cooperative != 0;
+        const auto& cluster = attribute.val.clusterDim;
+        if (attribute.id == cudaLaunchAttributeClusterDimension && cluster.x * cluster.y * cluster.z != 1) {
+            fatal("cudacpu: unsupported: thread block clusters");
+        }
+    }
+    return config;
 }
 }  // namespace cudacpu

@@ -19,6 +19,9 @@ __thread dim3 blockDim;
 __thread dim3 gridDim;
 
 namespace cudacpu {
+void grid_barrier();
+bool grid_is_cooperative();
+
 __thread unsigned char* dynamic_shared;
 __thread unsigned long long block_count;
 __thread Worker* this_worker;
@@ -96,6 +99,26 @@ void Worker::run_block(uint64_t number) {
     running = &home_;
     switch_to(fibers_.take());
     current = nullptr;
+    if (abandoned_) forget_block();
+    if (job->cooperative) job->end_block();
+}
+
+// After an error threads still wait in the middle of the kernel: their stacks start anew.
+void Worker::forget_block() {
+    abandoned_ = false;
+    fibers_.reset();
+    ready_.clear();
+    at_barrier_.clear();
+    asking_mask_ = 0;
+    for (Warp& warp : warps_) warp.meetings.clear();
+    for (Thread& thread : threads_) thread.wait = Wait::nothing;
+}
+
+void Worker::abandon(cudaError_t error) {
+    job->fail(error);
+    abandoned_ = true;
+    switch_to(&home_);
+    __builtin_unreachable();
 }
 
 void Worker::order_threads(uint64_t block_number) {
@@ -280,6 +303,54 @@ void Worker::release_barrier() {
     }
 }
 
+// ---- the barrier of a grid
+// ----------------------------------------------------------------------------------
+
+void Worker::grid_barrier() {
+    if (!job->cooperative) {
+        fatal("kernel '%s': a grid can wait for itself only after cudaLaunchCooperativeKernel", job->name);
+    }
+    const uint64_t before = grid_epoch_;
+    barrier(false);
+    // The first to come here waits for the other blocks; the whole OS thread is this block's.
+    if (grid_epoch_ != before) return;
+    ++grid_epoch_;
+    job->grid_barrier();
+    if (job->failure != cudaSuccess) abandon(job->failure);
+}
+
+void Job::grid_barrier() {
+    std::unique_lock<std::mutex> lock(grid_mutex_);
+    ++grid_waiting_;
+    const uint64_t mine = grid_generation_;
+    complete_grid_barrier();
+    grid_wake_.wait(lock, [&] { return grid_generation_ != mine || failure != cudaSuccess; });
+}
+
+void Job::end_block() {
+    std::lock_guard<std::mutex> lock(grid_mutex_);
+    ++grid_ended_;
+    if (grid_waiting_ != 0) complete_grid_barrier();
+}
+
+void Job::complete_grid_barrier() {
+    if (grid_waiting_ + grid_ended_ != blocks || failure != cudaSuccess) return;
+    if (grid_ended_ != 0) {
+        fatal("deadlock in kernel '%s': %llu blocks wait for the grid, %llu ended without that", name,
+              static_cast<unsigned long long>(grid_waiting_), static_cast<unsigned long long>(grid_ended_));
+    }
+    grid_waiting_ = 0;
+    ++grid_generation_;
+    grid_wake_.notify_all();
+}
+
+void Job::fail(cudaError_t error) {
+    std::lock_guard<std::mutex> lock(grid_mutex_);
+    if (failure == cudaSuccess) failure = error;
+    next = blocks;
+    grid_wake_.notify_all();
+}
+
 static Worker* in_kernel(const char* what) {
     Worker* self = this_worker;
     if (self == nullptr || self->current == nullptr) fatal("%s called outside a kernel", what);
@@ -292,10 +363,30 @@ uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, u
     return in_kernel(name_of(op))->warp_meet(op, mask, value, operand, width);
 }
 
+void grid_barrier() { in_kernel("grid.sync()")->grid_barrier(); }
+bool grid_is_cooperative() { return in_kernel("grid.is_valid()")->job->cooperative; }
+
 uint32_t active_mask() { return in_kernel("__activemask")->active_mask(__builtin_return_address(0)); }
 }  // namespace cudacpu
 
 using namespace cudacpu;
+
+// What assert() calls: in a kernel the words and the error of a GPU.
+void cudacpu_assert_fail(const char* expression, const char* file, unsigned line,
+                         const char* function) noexcept {
+    Worker* self = this_worker;
+    if (self == nullptr || self->current == nullptr) {
+        fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);
+        abort();
+    }
+    char words[400];
+    snprintf(words, sizeof words, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.",
+             file, line, function, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z,
+             expression);
+    fprintf(stderr, "%s\n", words);
+    set_sticky_error(cudaErrorAssert, words);
+    self->abandon(cudaErrorAssert);
+}
 
 void __nanosleep(unsigned int) { in_kernel("__nanosleep")->yield(); }
 

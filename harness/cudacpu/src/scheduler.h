@@ -4,6 +4,8 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <vector>
 
@@ -26,7 +28,21 @@ struct Job {
     size_t shared_bytes;
     uint64_t seed;
     uint64_t blocks;
-    std::atomic<uint64_t> next{0};  // the next block to hand out
+    bool cooperative;
+    std::atomic<uint64_t> next{0};                  // the next block to hand out
+    std::atomic<cudaError_t> failure{cudaSuccess};  // why the grid was given up
+
+    // Called by a block of a cooperative launch when all its threads wait for the grid, and when it has
+    // ended.
+    void grid_barrier();
+    void end_block();
+    void fail(cudaError_t error);
+
+  private:
+    void complete_grid_barrier();
+    std::mutex grid_mutex_;
+    std::condition_variable grid_wake_;
+    uint64_t grid_waiting_ = 0, grid_ended_ = 0, grid_generation_ = 0;
 };
 
 enum class Wait : uint8_t { nothing, barrier, warp, active_mask };
@@ -62,6 +78,7 @@ class ReadyQueue {
   public:
     uint32_t size() const { return size_; }
     void push(Thread* thread) { slots_[(head_ + size_++) % kMostThreads] = thread; }
+    void clear() { size_ = 0; }
     Thread* pop() {
         Thread* thread = slots_[head_];
         head_ = (head_ + 1) % kMostThreads;
@@ -90,6 +107,9 @@ class Worker {
     uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width);
     uint32_t active_mask(const void* site);
     void yield();
+    void grid_barrier();
+    // Gives up the whole grid, as a GPU does after an error; launches and copies fail from then on.
+    [[noreturn]] void abandon(cudaError_t error);
 
     Job* job = nullptr;
     Thread* current = nullptr;  // null outside kernels
@@ -98,6 +118,7 @@ class Worker {
 
   private:
     void run_block(uint64_t number);
+    void forget_block();
     void order_threads(uint64_t block_number);
     static void fiber_main();
     void run_threads();
@@ -121,7 +142,8 @@ class Worker {
     ReadyQueue ready_;
     std::vector<Thread*> at_barrier_;
     uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
-    bool shuffled_ = false;
+    uint64_t grid_epoch_ = 0;  // how many barriers of the grid this worker's blocks have passed
+    bool shuffled_ = false, abandoned_ = false;
     std::minstd_rand random_;
     dim3 prepared_{0, 0, 0};      // the block size that threads_ is filled for
     uint64_t prepared_seed_ = 0;  // and start_order_

@@ -69,6 +69,10 @@ const char* name_of(WarpOp op) {
             return "__any_sync";
         case WarpOp::ballot:
             return "__ballot_sync";
+        case WarpOp::match_any:
+            return "__match_any_sync";
+        case WarpOp::match_all:
+            return "__match_all_sync";
         default:
             return "__reduce_sync";
     }
@@ -156,6 +160,15 @@ void Worker::answer(Thread* first, uint32_t arrived) {
             case WarpOp::ballot:
                 thread.value = holds;
                 break;
+            case WarpOp::match_any:
+            case WarpOp::match_all: {
+                uint32_t same = 0;
+                each_lane(arrived, [&](uint32_t other) {
+                    same |= uint32_t(brought[other] == brought[lane]) << other;
+                });
+                thread.value = thread.op == WarpOp::match_any || same == arrived ? same : 0;
+                break;
+            }
             default: {
                 uint32_t result = static_cast<uint32_t>(brought[lane]);
                 each_lane(arrived & ~(1u << lane), [&](uint32_t other) {

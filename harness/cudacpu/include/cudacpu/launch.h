@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "api.h"
 #include "types.h"
@@ -11,14 +12,38 @@ namespace cudacpu {
 struct Config {
     dim3 grid, block;
     size_t shared_bytes;
+    cudaStream_t stream;
+    bool cooperative;  // every block is resident at once, so that the grid can wait for all of itself
 };
-static inline Config config(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t = nullptr) {
-    return Config{grid, block, shared_bytes};
+static inline Config config(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+    return Config{grid, block, shared_bytes, stream, false};
 }
 
 // Checks the configuration as CUDA does, then runs thread(context) once for each thread of the grid, and
 // returns when all are done. `entry` is the kernel's address, null where it is not known.
-void launch(const char* name, const void* entry, const Config& config, void (*thread)(void*), void* context);
+cudaError_t launch(const char* name, const void* entry, const Config& config, void (*thread)(void*),
+                   void* context);
+
+// How a kernel whose type was lost is called with CUDA's array of pointers to its arguments.
+using Caller = void (*)(const void* kernel, void** arguments);
+// Remembers it for an address, and returns the address. `name` must live as long as the program.
+const void* remember_kernel(const char* name, const void* kernel, Caller caller);
+cudaError_t launch_remembered(const void* kernel, const Config& config, void** arguments);
+
+template <class... Params, size_t... index>
+void call_kernel(const void* kernel, void** arguments, std::index_sequence<index...>) {
+    (void)arguments;
+    reinterpret_cast<void (*)(Params...)>(const_cast<void*>(kernel))(
+        *static_cast<std::remove_reference_t<Params>*>(arguments[index])...);
+}
+template <class... Params>
+const void* kernel_address(const char* name, void (*kernel)(Params...)) {
+    return remember_kernel(
+        name, reinterpret_cast<const void*>(kernel), [](const void* address, void** arguments) {
+            call_kernel<Params...>(address, arguments, std::index_sequence_for<Params...>());
+        });
+}
+inline const void* kernel_address(const char*, const void* kernel) { return kernel; }
 
 template <class Call>
 struct Launcher {
@@ -84,3 +109,65 @@ DeducingLauncher<Call> launcher(const char* name, const Config& config, Call cal
         #kernel, ::cudacpu::config(__VA_ARGS__), [&](auto&... cudacpu_args) { kernel(cudacpu_args...); },  \
         [&](auto cudacpu_probe) -> decltype(::cudacpu::address(kernel, cudacpu_probe)) { return kernel; }, \
         0)
+
+// The rewriter writes this for a kernel that is cast to void*, and for what cudaLaunchKernel is given.
+#define CUDACPU_KERNEL(...) const_cast<void*>(::cudacpu::kernel_address(#__VA_ARGS__, __VA_ARGS__))
+
+static inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                           size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, false}, arguments);
+}
+static inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
+                                                      void** arguments, size_t shared_bytes = 0,
+                                                      cudaStream_t stream = nullptr) {
+    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, true}, arguments);
+}
+
+// ---- a launch with attributes ---------------------------------------------------------------------------
+
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeIgnore = 0,
+    cudaLaunchAttributeAccessPolicyWindow = 1,
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeSynchronizationPolicy = 3,
+    cudaLaunchAttributeClusterDimension = 4,
+    cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+    cudaLaunchAttributePriority = 8
+};
+union cudaLaunchAttributeValue {
+    char pad[64];
+    int cooperative;
+    struct {
+        unsigned int x, y, z;
+    } clusterDim;
+    int programmaticStreamSerializationAllowed;
+    int priority;
+};
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute* attrs;
+    unsigned int numAttrs;
+};
+namespace cudacpu {
+Config config_of(const cudaLaunchConfig_t& config);
+}
+template <class... Params, class... Args>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...), Args&&... args) {
+    auto call = [&](Params... values) {
+        void* arguments[] = {nullptr, const_cast<void*>(static_cast<const void*>(&values))...};
+        return cudacpu::launch_remembered(cudacpu::kernel_address("kernel", kernel),
+                                          cudacpu::config_of(*config), arguments + 1);
+    };
+    return call(std::forward<Args>(args)...);
+}
+static inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                              void** arguments) {
+    return cudacpu::launch_remembered(kernel, cudacpu::config_of(*config), arguments);
+}

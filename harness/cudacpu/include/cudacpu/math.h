@@ -1,36 +1,126 @@
-// CUDA's mathematical functions that the C library lacks, its intrinsics, bit operations and cached loads and
+// CUDA's mathematical functions that the C library lacks, its floating-point intrinsics, and cached loads and
 // stores.
 #pragma once
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 
 #include <type_traits>
 
 #include "atomics.h"
+#include "integer.h"
 #include "qualifiers.h"
 
 // ---- functions: the C library has the rest --------------------------------------------------------------
 
-static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline float rsqrt(float x) { return rsqrtf(x); }
-static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-static inline double rcbrt(double x) { return 1.0 / cbrt(x); }
+namespace cudacpu {
+// sin(pi x) and cos(pi x), exact at the multiples of a half.
+static inline double sin_pi(double x, int quarter) {
+    const double turn = fmod(x, 2.0), nearest = nearbyint(2.0 * turn), rest = M_PI * (turn - 0.5 * nearest);
+    switch ((static_cast<int>(nearest) + quarter) & 3) {
+        case 0:
+            return sin(rest);
+        case 1:
+            return cos(rest);
+        case 2:
+            return -sin(rest);
+        default:
+            return -cos(rest);
+    }
+}
+// The inverse of erf by Halley's method, from a start that is right to some per cent.
+static inline double inverse_erf(double y) {
+    if (!(y > -1.0 && y < 1.0)) return y == 1.0 || y == -1.0 ? copysign(INFINITY, y) : NAN;
+    const double l = log1p(-y * y), t = 2.0 / (M_PI * 0.147) + 0.5 * l;
+    double x = copysign(sqrt(sqrt(t * t - l / 0.147) - t), y);
+    for (int i = 0; i < 4; ++i) {
+        // Near 1 the complement keeps the digits.
+        const double error =
+            fabs(y) > 0.5 ? (y > 0 ? (1.0 - y) - erfc(x) : erfc(-x) - (1.0 + y)) : erf(x) - y;
+        const double step = error / (M_2_SQRTPI * exp(-x * x));
+        if (!isfinite(step)) break;
+        x -= step / (1.0 + x * step);
+    }
+    return x;
+}
+static inline double inverse_erfc(double y) {
+    if (!(y > 0.0 && y < 2.0)) return y == 0.0 ? INFINITY : y == 2.0 ? -INFINITY : NAN;
+    if (y > 0.0625) return inverse_erf(1.0 - y);
+    double x = sqrt(-log(y * sqrt(M_PI) * sqrt(-log(y))));
+    for (int i = 0; i < 8; ++i) {
+        const double step = (erfc(x) - y) / (M_2_SQRTPI * exp(-x * x));
+        x += step / (1.0 - x * step);
+    }
+    return x;
+}
+// exp(x^2) erfc(x): directly, or by the continued fraction where erfc vanishes.
+static inline double scaled_erfc(double x) {
+    if (x < 10.0) return exp(x * x) * erfc(x);
+    double fraction = x;
+    for (int k = 40; k > 0; --k) fraction = x + 0.5 * k / fraction;
+    return 1.0 / (fraction * sqrt(M_PI));
+}
+static inline double norm(int count, const double* values) {
+    double largest = 0.0, sum = 0.0;
+    for (int i = 0; i < count; ++i) largest = fmax(largest, fabs(values[i]));
+    if (largest == 0.0 || isinf(largest)) return largest;
+    for (int i = 0; i < count; ++i) sum += values[i] / largest * (values[i] / largest);
+    return largest * sqrt(sum);
+}
+}  // namespace cudacpu
+
+// In double precision and, computed in double, in single: under its own name with f and as an overload.
+#define CUDACPU_FUNCTION(name, params, narrow, args, expression) \
+    static inline double name params { return expression; }      \
+    static inline float name##f narrow { return static_cast<float>(name args); }
+#define CUDACPU_UNARY(name, expression)                                                 \
+    CUDACPU_FUNCTION(name, (double x), (float x), (static_cast<double>(x)), expression) \
+    static inline float name(float x) { return name##f(x); }
+
+CUDACPU_UNARY(rsqrt, 1.0 / sqrt(x))
+CUDACPU_UNARY(rcbrt, 1.0 / cbrt(x))
+CUDACPU_UNARY(sinpi, cudacpu::sin_pi(x, 0))
+CUDACPU_UNARY(cospi, cudacpu::sin_pi(x, 1))
+CUDACPU_UNARY(normcdf, 0.5 * erfc(-x * M_SQRT1_2))
+CUDACPU_UNARY(normcdfinv, -M_SQRT2* cudacpu::inverse_erfc(2.0 * x))
+CUDACPU_UNARY(erfinv, cudacpu::inverse_erf(x))
+CUDACPU_UNARY(erfcinv, cudacpu::inverse_erfc(x))
+CUDACPU_UNARY(erfcx, cudacpu::scaled_erfc(x))
+#undef CUDACPU_UNARY
+#define CUDACPU_DOUBLE(x) static_cast<double>(x)
+CUDACPU_FUNCTION(rhypot, (double x, double y), (float x, float y), (CUDACPU_DOUBLE(x), CUDACPU_DOUBLE(y)),
+                 1.0 / hypot(x, y))
+CUDACPU_FUNCTION(norm3d, (double x, double y, double z), (float x, float y, float z),
+                 (CUDACPU_DOUBLE(x), CUDACPU_DOUBLE(y), CUDACPU_DOUBLE(z)), hypot(hypot(x, y), z))
+CUDACPU_FUNCTION(norm4d, (double x, double y, double z, double w), (float x, float y, float z, float w),
+                 (CUDACPU_DOUBLE(x), CUDACPU_DOUBLE(y), CUDACPU_DOUBLE(z), CUDACPU_DOUBLE(w)),
+                 hypot(hypot(x, y), hypot(z, w)))
+CUDACPU_FUNCTION(rnorm3d, (double x, double y, double z), (float x, float y, float z),
+                 (CUDACPU_DOUBLE(x), CUDACPU_DOUBLE(y), CUDACPU_DOUBLE(z)), 1.0 / norm3d(x, y, z))
+CUDACPU_FUNCTION(rnorm4d, (double x, double y, double z, double w), (float x, float y, float z, float w),
+                 (CUDACPU_DOUBLE(x), CUDACPU_DOUBLE(y), CUDACPU_DOUBLE(z), CUDACPU_DOUBLE(w)),
+                 1.0 / norm4d(x, y, z, w))
+#undef CUDACPU_FUNCTION
+#undef CUDACPU_DOUBLE
+static inline double norm(int count, const double* values) { return cudacpu::norm(count, values); }
+static inline double rnorm(int count, const double* values) { return 1.0 / cudacpu::norm(count, values); }
+static inline float normf(int count, const float* values) {
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
+    return static_cast<float>(sqrt(sum));
+}
+static inline float rnormf(int count, const float* values) {
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
+    return static_cast<float>(1.0 / sqrt(sum));
+}
+static inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
+static inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
 static inline float fdividef(float x, float y) { return x / y; }
-static inline float sinpif(float x) { return static_cast<float>(sin(M_PI * fmod(x, 2.0))); }
-static inline float cospif(float x) { return static_cast<float>(cos(M_PI * fmod(x, 2.0))); }
-static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }
-static inline double cospi(double x) { return cos(M_PI * fmod(x, 2.0)); }
-static inline float normcdff(float x) {
-    return static_cast<float>(0.5 * erfc(-static_cast<double>(x) * M_SQRT1_2));
-}
-static inline double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
-static inline float norm3df(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
-static inline float norm4df(float x, float y, float z, float w) {
-    return sqrtf(x * x + y * y + z * z + w * w);
-}
-static inline float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+static inline double fdivide(double x, double y) { return x / y; }
+static inline float fdivide(float x, float y) { return x / y; }
+static inline float exp10(float x) { return exp10f(x); }
 
 // ---- min and max: one for each type as in CUDA, and a template for mixed ones ---------------------------
 
@@ -65,11 +155,9 @@ static inline cudacpu::Mixed<A, B> max(A a, B b) {
     using T = cudacpu::Mixed<A, B>;
     return max(static_cast<T>(a), static_cast<T>(b));
 }
-static inline unsigned umin(unsigned a, unsigned b) { return min(a, b); }
-static inline unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 
-// ---- intrinsics: as accurate as the plain functions. The C library declares some of these names, so they
-// must be extern "C" to be the same functions.
+// ---- intrinsics: at least as accurate as CUDA's. The C library declares some of these names, so they must
+// be extern "C" to be the same functions.
 
 extern "C" {
 inline float __expf(float x) noexcept { return expf(x); }
@@ -84,8 +172,100 @@ inline float __tanhf(float x) noexcept { return tanhf(x); }
 inline float __powf(float x, float y) noexcept { return powf(x, y); }
 inline void __sincosf(float x, float* s, float* c) noexcept { sincosf(x, s, c); }
 }
-static inline float __fdividef(float x, float y) { return x / y; }
+// As documented, a divisor above 2^126 gives 0, and NaN where the dividend is infinite.
+static inline float __fdividef(float x, float y) {
+    if (fabsf(y) > 0x1p126f && fabsf(y) <= FLT_MAX) return x * 0.0f;
+    return x / y;
+}
 static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+
+// Arithmetic with a rounding of its own: the nearest result and the sign of what is missing from it say what
+// the other roundings give.
+namespace cudacpu {
+enum class Round { nearest, zero, up, down };
+
+template <class T>
+T directed(T nearest, double missing, Round round) {
+    const bool up = missing > 0 && (round == Round::up || (round == Round::zero && nearest < 0));
+    const bool down = missing < 0 && (round == Round::down || (round == Round::zero && nearest > 0));
+    if (up) return nextafter(nearest, static_cast<T>(INFINITY));
+    return down ? nextafter(nearest, static_cast<T>(-INFINITY)) : nearest;
+}
+// The sum that is left when `sum`, the rounded one, is taken away: exact.
+static inline double sum_error(double a, double b, double sum) {
+    const double part = sum - a;
+    return (a - (sum - part)) + (b - part);
+}
+// To float: `value` is a double whose own rounding left `missing` out.
+static inline float narrowed(double value, double missing, Round round) {
+    const float nearest = static_cast<float>(value);
+    if (static_cast<double>(nearest) != value) missing = value - static_cast<double>(nearest);
+    return directed(nearest, missing, round);
+}
+static inline float add(float x, float y, Round round) {
+    const double sum = static_cast<double>(x) + y;
+    return narrowed(sum, sum_error(x, y, sum), round);
+}
+static inline float multiply(float x, float y, Round round) {
+    return narrowed(static_cast<double>(x) * y, 0, round);
+}
+static inline float divide(float x, float y, Round round) {
+    const double quotient = static_cast<double>(x) / y, rest = fma(-quotient, y, x);
+    return narrowed(quotient, y < 0 ? -rest : rest, round);
+}
+static inline float root(float x, Round round) {
+    const double result = sqrt(static_cast<double>(x));
+    return narrowed(result, fma(-result, result, x), round);
+}
+static inline float multiply_add(float x, float y, float z, Round round) {
+    const double product = static_cast<double>(x) * y, sum = product + z;
+    return narrowed(sum, sum_error(product, z, sum), round);
+}
+static inline double add(double x, double y, Round round) {
+    return directed(x + y, sum_error(x, y, x + y), round);
+}
+static inline double multiply(double x, double y, Round round) {
+    return directed(x * y, fma(x, y, -(x * y)), round);
+}
+static inline double divide(double x, double y, Round round) {
+    const double quotient = x / y, rest = fma(-quotient, y, x);
+    return directed(quotient, y < 0 ? -rest : rest, round);
+}
+static inline double root(double x, Round round) {
+    const double result = sqrt(x);
+    return directed(result, fma(-result, result, x), round);
+}
+static inline double multiply_add(double x, double y, double z, Round round) {
+    // Product and sum as two doubles each; what is left of the sum decides.
+    const double result = fma(x, y, z), product = x * y, low = fma(x, y, -product);
+    const double sum = product + z, rest = sum_error(product, z, sum);
+    return directed(result, ((sum - result) + rest) + low, round);
+}
+}  // namespace cudacpu
+
+#define CUDACPU_ROUNDED(suffix, round)                                                                  \
+    static inline float __fadd_##suffix(float x, float y) { return cudacpu::add(x, y, round); }         \
+    static inline float __fsub_##suffix(float x, float y) { return cudacpu::add(x, -y, round); }        \
+    static inline float __fmul_##suffix(float x, float y) { return cudacpu::multiply(x, y, round); }    \
+    static inline float __fdiv_##suffix(float x, float y) { return cudacpu::divide(x, y, round); }      \
+    static inline float __frcp_##suffix(float x) { return cudacpu::divide(1.0f, x, round); }            \
+    static inline float __fsqrt_##suffix(float x) { return cudacpu::root(x, round); }                   \
+    static inline float __fmaf_##suffix(float x, float y, float z) {                                    \
+        return cudacpu::multiply_add(x, y, z, round);                                                   \
+    }                                                                                                   \
+    static inline double __dadd_##suffix(double x, double y) { return cudacpu::add(x, y, round); }      \
+    static inline double __dsub_##suffix(double x, double y) { return cudacpu::add(x, -y, round); }     \
+    static inline double __dmul_##suffix(double x, double y) { return cudacpu::multiply(x, y, round); } \
+    static inline double __ddiv_##suffix(double x, double y) { return cudacpu::divide(x, y, round); }   \
+    static inline double __drcp_##suffix(double x) { return cudacpu::divide(1.0, x, round); }           \
+    static inline double __dsqrt_##suffix(double x) { return cudacpu::root(x, round); }                 \
+    static inline double __fma_##suffix(double x, double y, double z) {                                 \
+        return cudacpu::multiply_add(x, y, z, round);                                                   \
+    }
+CUDACPU_ROUNDED(rz, cudacpu::Round::zero)
+CUDACPU_ROUNDED(ru, cudacpu::Round::up)
+CUDACPU_ROUNDED(rd, cudacpu::Round::down)
+#undef CUDACPU_ROUNDED
 static inline float __fadd_rn(float x, float y) { return x + y; }
 static inline float __fsub_rn(float x, float y) { return x - y; }
 static inline float __fmul_rn(float x, float y) { return x * y; }
@@ -103,64 +283,74 @@ static inline double __drcp_rn(double x) { return 1.0 / x; }
 static inline double __dsqrt_rn(double x) { return sqrt(x); }
 static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 
-// ---- bits and conversions -------------------------------------------------------------------------------
-
-static inline int __float_as_int(float x) { return cudacpu::bits<int>(x); }
-static inline unsigned __float_as_uint(float x) { return cudacpu::bits<unsigned>(x); }
-static inline float __int_as_float(int x) { return cudacpu::bits<float>(x); }
-static inline float __uint_as_float(unsigned x) { return cudacpu::bits<float>(x); }
-static inline long long __double_as_longlong(double x) { return cudacpu::bits<long long>(x); }
-static inline double __longlong_as_double(long long x) { return cudacpu::bits<double>(x); }
+// ---- conversions ----------------------------------------------------------------------------------------
 
 namespace cudacpu {
-// From a float to an integer as a GPU does it: out-of-range values saturate and NaN gives zero.
+// From a rounded float to an integer as a GPU does it: values out of range saturate. NaN gives 0, or the
+// highest bit alone if one of the types has 64 bits.
 template <class To>
-To saturating(double rounded) {
-    constexpr To low = std::is_signed<To>::value ? static_cast<To>(To(1) << (sizeof(To) * 8 - 1)) : To(0);
-    constexpr To high = static_cast<To>(~low);
-    if (rounded != rounded) return 0;
+To saturating(double rounded, bool from_double = false) {
+    constexpr bool is_signed = std::is_signed<To>::value;
+    constexpr unsigned long long top = 1ull << (sizeof(To) * 8 - 1);
+    constexpr To low = is_signed ? static_cast<To>(top) : To(0);
+    constexpr To high = is_signed ? static_cast<To>(top - 1) : static_cast<To>(top | (top - 1));
+    if (rounded != rounded) return from_double || sizeof(To) == 8 ? static_cast<To>(top) : To(0);
     if (rounded <= static_cast<double>(low)) return low;
     if (rounded >= static_cast<double>(high)) return high;
     return static_cast<To>(rounded);
 }
 }  // namespace cudacpu
-static inline int __float2int_rn(float x) { return cudacpu::saturating<int>(nearbyint(x)); }
-static inline int __float2int_rz(float x) { return cudacpu::saturating<int>(trunc(x)); }
-static inline int __float2int_ru(float x) { return cudacpu::saturating<int>(ceil(x)); }
-static inline int __float2int_rd(float x) { return cudacpu::saturating<int>(floor(x)); }
-static inline unsigned __float2uint_rn(float x) { return cudacpu::saturating<unsigned>(nearbyint(x)); }
-static inline unsigned __float2uint_rz(float x) { return cudacpu::saturating<unsigned>(trunc(x)); }
-static inline int __double2int_rn(double x) { return cudacpu::saturating<int>(nearbyint(x)); }
-static inline int __double2int_rz(double x) { return cudacpu::saturating<int>(trunc(x)); }
-static inline float __int2float_rn(int x) { return static_cast<float>(x); }
-static inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
-static inline double __int2double_rn(int x) { return x; }
-static inline float __double2float_rn(double x) { return static_cast<float>(x); }
 
-static inline int __popc(unsigned x) { return __builtin_popcount(x); }
-static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
-static inline int __clzll(long long x) {
-    return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
+#define CUDACPU_TO_INTEGERS(suffix, function)                \
+    CUDACPU_TO_INTEGER(int, int, suffix, function)           \
+    CUDACPU_TO_INTEGER(uint, unsigned int, suffix, function) \
+    CUDACPU_TO_INTEGER(ll, long long, suffix, function)      \
+    CUDACPU_TO_INTEGER(ull, unsigned long long, suffix, function)
+#define CUDACPU_TO_INTEGER(name, type, suffix, function)                    \
+    static inline type __float2##name##_##suffix(float x) {                 \
+        return cudacpu::saturating<type>(function(static_cast<double>(x))); \
+    }                                                                       \
+    static inline type __double2##name##_##suffix(double x) {               \
+        return cudacpu::saturating<type>(function(x), true);                \
+    }
+CUDACPU_TO_INTEGERS(rn, nearbyint)
+CUDACPU_TO_INTEGERS(rz, trunc)
+CUDACPU_TO_INTEGERS(ru, ceil)
+CUDACPU_TO_INTEGERS(rd, floor)
+#undef CUDACPU_TO_INTEGERS
+#undef CUDACPU_TO_INTEGER
+
+namespace cudacpu {
+// From an integer to float or double: the nearest, and the sign of what is missing.
+template <class To, class From>
+To converted(From value, Round round) {
+    const To nearest = static_cast<To>(value);
+    const long double missing = static_cast<long double>(value) - static_cast<long double>(nearest);
+    static_assert(sizeof(From) < 8 || LDBL_MANT_DIG >= 64, "long double holds every integer");
+    return directed(nearest, missing > 0 ? 1.0 : missing < 0 ? -1.0 : 0.0, round);
 }
-static inline int __ffs(int x) { return __builtin_ffs(x); }
-static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-static inline unsigned __brev(unsigned x) {
-    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
-    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
-    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
-    return __builtin_bswap32(x);
-}
-static inline unsigned long long __brevll(unsigned long long x) {
-    return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
-           __brev(static_cast<unsigned>(x >> 32));
-}
-static inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<int64_t>(x) * y >> 32); }
-static inline unsigned __umulhi(unsigned x, unsigned y) {
-    return static_cast<unsigned>(static_cast<uint64_t>(x) * y >> 32);
-}
-static inline int __mul24(int x, int y) { return ((x << 8) >> 8) * ((y << 8) >> 8); }
-static inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
+}  // namespace cudacpu
+
+#define CUDACPU_FROM_INTEGERS(suffix, round)                                                                \
+    CUDACPU_FROM_INTEGER(int, int, suffix, round)                                                           \
+    CUDACPU_FROM_INTEGER(uint, unsigned int, suffix, round)                                                 \
+    CUDACPU_FROM_INTEGER(ll, long long, suffix, round)                                                      \
+    CUDACPU_FROM_INTEGER(ull, unsigned long long, suffix, round)                                            \
+    static inline double __ll2double_##suffix(long long x) { return cudacpu::converted<double>(x, round); } \
+    static inline double __ull2double_##suffix(unsigned long long x) {                                      \
+        return cudacpu::converted<double>(x, round);                                                        \
+    }                                                                                                       \
+    static inline float __double2float_##suffix(double x) { return cudacpu::narrowed(x, 0, round); }
+#define CUDACPU_FROM_INTEGER(name, type, suffix, round) \
+    static inline float __##name##2float_##suffix(type x) { return cudacpu::converted<float>(x, round); }
+CUDACPU_FROM_INTEGERS(rn, cudacpu::Round::nearest)
+CUDACPU_FROM_INTEGERS(rz, cudacpu::Round::zero)
+CUDACPU_FROM_INTEGERS(ru, cudacpu::Round::up)
+CUDACPU_FROM_INTEGERS(rd, cudacpu::Round::down)
+#undef CUDACPU_FROM_INTEGERS
+#undef CUDACPU_FROM_INTEGER
+static inline double __int2double_rn(int x) { return x; }
+static inline double __uint2double_rn(unsigned x) { return x; }
 
 // ---- loads and stores with a cache hint -----------------------------------------------------------------
 

@@ -8,6 +8,14 @@
 #define __managed__
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...) _Pragma("GCC error \"cudacpu: unsupported: thread block clusters\"")
+#define __block_size__(...) _Pragma("GCC error \"cudacpu: unsupported: thread block clusters\"")
+#define __nv_pure__ __attribute__((pure))
+#define __builtin_align__(n) __align__(n)
+#ifndef __clang__
+#define __builtin_assume(condition) static_cast<void>(0)
+#endif
 #define __forceinline__ inline
 #define __align__(n) __attribute__((aligned(n)))
 

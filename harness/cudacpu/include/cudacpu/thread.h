@@ -43,6 +43,10 @@ static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_C
 void __nanosleep(unsigned int nanoseconds);
 [[noreturn]] void __trap();
 
+// Ends the kernel with cudaErrorAssert, as on a GPU; outside kernels it is the C library's.
+extern "C" [[noreturn]] void cudacpu_assert_fail(const char* expression, const char* file, unsigned line,
+                                                 const char* function) noexcept;
+
 // Nanoseconds: there is no device clock to count.
 long long clock64();
 static inline unsigned long long __globaltimer() { return static_cast<unsigned long long>(clock64()); }

@@ -24,13 +24,25 @@ enum class WarpOp : uint32_t {
     reduce_max_unsigned,
     reduce_and,
     reduce_or,
-    reduce_xor
+    reduce_xor,
+    match_any,
+    match_all
 };
 
 // Waits until every living lane of `mask` is here, then returns this lane's result. `operand` and `width` are
 // those of a shuffle.
 uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand = 0, uint32_t width = 32);
 uint32_t active_mask();
+
+// The bits of a number, in a word that holds each of them.
+template <class T>
+uint64_t word_of(T value) {
+    static_assert(std::is_arithmetic<T>::value && sizeof(+value) <= 8, "takes a number of 32 or 64 bits");
+    auto number = +value;
+    uint64_t word = 0;
+    __builtin_memcpy(&word, &number, sizeof number);
+    return word;
+}
 
 // Types narrower than int arrive as int, as they do through CUDA's overloads.
 template <class T>
@@ -94,3 +106,18 @@ CUDACPU_REDUCE(__reduce_and_sync, unsigned, reduce_and)
 CUDACPU_REDUCE(__reduce_or_sync, unsigned, reduce_or)
 CUDACPU_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
 #undef CUDACPU_REDUCE
+
+// The lanes that brought the same bits.
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+    return static_cast<unsigned>(
+        cudacpu::warp_meet(cudacpu::WarpOp::match_any, mask, cudacpu::word_of(value)));
+}
+// All of `mask` if every lane brought the same bits, else none.
+template <class T>
+unsigned __match_all_sync(unsigned mask, T value, int* same) {
+    const unsigned lanes =
+        static_cast<unsigned>(cudacpu::warp_meet(cudacpu::WarpOp::match_all, mask, cudacpu::word_of(value)));
+    *same = lanes != 0;
+    return lanes;
+}

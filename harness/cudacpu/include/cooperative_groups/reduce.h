@@ -1,0 +1,5 @@
+// Stands in for CUDA's header of the same name.
+#pragma once
+
+#include "../cooperative_groups.h"
+#include "../cudacpu/groups_reduce.h"
