@@ -17,6 +17,9 @@ typedef enum cudaError cudaError_t;
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
 
+#define CUDART_CB
+#define CUDARTAPI
+
 // ---- errors and the device ------------------------------------------------------------------------------
 
 cudaError_t cudaGetLastError();
