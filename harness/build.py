@@ -30,9 +30,9 @@ UNSUPPORTED_MARKER = "cudacpu: unsupported: "
 
 # CUDA's names that the layer does not have and that need no header of their own. A misspelt name is none of them.
 LACKING = re.compile(
-    r":(\d+):\d+: error: [^\n]*'((?:cudaGraph|cudaLaunch|cudaMallocManaged|cudaMallocPitch|cudaMalloc3D|cudaMemcpy2D"
-    r"|cudaMemcpy3D|cudaMemset2D|cudaMemPool|cudaMemAdvise|cudaMemPrefetch|cudaTexture|cudaSurface|cudaArray"
-    r"|cudaStream\w*Capture|__match_)\w*)'[^\n]* (?:was not|has not been) declared"
+    r":(\d+):\d+: error: [^\n]*'((?:cudaGraph|cudaMalloc3D|cudaMallocArray|cudaMemcpy3D|cudaMemcpy2D\w*Array"
+    r"|cudaMemset3D|cudaMemPool|cudaMallocFromPool|cudaTexture|cudaSurface|cudaArray|cudaStream\w*Capture|cudaIpc"
+    r"|cudaImport|cuda::|__v\w+[24]|__nv_fp[46]|__nv_fp8\w*_e8m0)\w*)'[^\n]* (?:was not|has not been) declared"
 )
 
 
@@ -207,7 +207,7 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
     with tempfile.TemporaryDirectory(dir=solves, prefix="building-") as scratch:
         work, entry = Path(scratch) / "work", Path(scratch) / "entry"
         entry.mkdir()
-        write_check(parameters, work)
+        write_check(parameters, work, source)
         places = {"@SOURCE@": source, "@LIBRARY@": _library(entry, source), "@WORK@": work}
         for command in tools.commands[backend]:
             _run([_fill(word, places) for word in command], source, parameters)

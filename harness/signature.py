@@ -78,7 +78,40 @@ def c_declaration(parameters: tuple[Parameter, ...]) -> str:
     return f"void solve({', '.join(p.c_text for p in parameters)})"
 
 
-def check_text(parameters: tuple[Parameter, ...]) -> str:
+# Comments and literals, which the search below steps over, and what it looks at.
+CODE = re.compile(
+    r"""
+    //(?:\\\n|[^\n])* | /\*.*?\*/
+    | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+    | "(?P<text>(?:\\.|[^"\\\n])*)"
+    | '(?:\\.|[^'\\\n])*'
+    | \b(?:inline\s+)?namespace\s+(?P<names>\w+(?:\s*::\s*\w+)*)\s*\{
+    | (?P<solve>\bsolve\s*\()
+    | [{}]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def namespaces_of_solve(text: str) -> tuple[str, ...]:
+    """The namespaces around the first `solve(` outside of functions, outermost first."""
+    scopes: list[tuple[str, ...]] = []  # the names that each open brace adds
+    linkage = -1  # where an `extern "C"` ended that may have a brace behind it
+    for match in CODE.finditer(text):
+        token = match[0]
+        if match["names"]:
+            scopes.append(tuple(re.split(r"\s*::\s*", match["names"])))
+        elif token == "{":
+            scopes.append(() if linkage >= 0 and not text[linkage : match.start()].strip() else ("",))
+        elif token == "}" and scopes:
+            scopes.pop()
+        elif match["solve"] and not any(scope == ("",) for scope in scopes):
+            return tuple(name for scope in scopes for name in scope)
+        linkage = match.end() if match["text"] == "C" else -1
+    return ()
+
+
+def check_text(parameters: tuple[Parameter, ...], namespaces: tuple[str, ...] = ()) -> str:
     """C++ for the end of a translation unit: compiles only if `solve` can be called as the problem calls it.
 
     Only what the C calling convention can see is checked: C linkage, the number of parameters, which are pointers, that
@@ -87,13 +120,15 @@ def check_text(parameters: tuple[Parameter, ...]) -> str:
     which g++ keeps in decltype(solve) and then takes for given twice.
     """
     expected = ", ".join("true" if p.is_buffer else "false" for p in parameters)
+    opened = "".join(f"namespace {name} {{ " for name in namespaces)
+    solve = "::".join(("", *namespaces, "solve"))
     return f"""\
 namespace judge_signature {{
 template <class T> struct plain;
 template <class R, class... P> struct plain<R(P...)> {{ using type = R(P...); }};
 template <class R, class... P> struct plain<R(P...) noexcept> {{ using type = R(P...) noexcept; }};
 }}
-extern "C" judge_signature::plain<decltype(solve)>::type solve;
+{opened}extern "C" ::judge_signature::plain<decltype(solve)>::type solve;{" }" * len(namespaces)}
 namespace judge_signature {{
 template <class T> struct pointer {{ static constexpr bool value = false; }};
 template <class T> struct pointer<T*> {{ static constexpr bool value = true; }};
@@ -104,9 +139,9 @@ template <class R, class... P> R result(R (*)(P...));
 template <class... P> constexpr int count(list<P...>) {{ return sizeof...(P); }}
 template <bool... E, class... P> constexpr bool kinds(list<P...>) {{
     if constexpr (sizeof...(E) == sizeof...(P)) return ((E == pointer<P>::value) && ...); else return true; }}
-static_assert(count(decltype(parameters(&solve)){{}}) == {len(parameters)}, "");
-static_assert(kinds<{expected}>(decltype(parameters(&solve)){{}}), "");
-static_assert(!__is_class(decltype(result(&solve))) && !__is_union(decltype(result(&solve))), "");
+static_assert(count(decltype(parameters(&{solve})){{}}) == {len(parameters)}, "");
+static_assert(kinds<{expected}>(decltype(parameters(&{solve})){{}}), "");
+static_assert(!__is_class(decltype(result(&{solve}))) && !__is_union(decltype(result(&{solve}))), "");
 }}
 """
 
@@ -134,14 +169,15 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
     return f"solve is not one plain function: define {wanted}"
 
 
-def write_check(parameters: tuple[Parameter, ...], directory: Path) -> None:
+def write_check(parameters: tuple[Parameter, ...], directory: Path, source: Path) -> None:
     """Writes solve.h, which older LeetGPU files include, and CHECK_FILE, compiled with the source before it."""
     directory.mkdir(parents=True, exist_ok=True)
     headers = dict.fromkeys(C_HEADERS[p.dtype] for p in parameters if p.dtype in C_HEADERS)
     includes = "".join(f"#include <{header}>\n" for header in headers)
     declaration = f'extern "C" {c_declaration(parameters)};\n'
     (directory / "solve.h").write_text(f"#pragma once\n{includes}{declaration}")
-    (directory / CHECK_FILE).write_text(check_text(parameters))
+    namespaces = namespaces_of_solve(source.read_text(encoding="utf-8", errors="replace"))
+    (directory / CHECK_FILE).write_text(check_text(parameters, namespaces))
 
 
 def main() -> int:
@@ -153,7 +189,7 @@ def main() -> int:
     if name not in PARAMETERS:
         print(f"{arguments.source}: unknown problem {name!r}; known: {', '.join(PARAMETERS)}", file=sys.stderr)
         return 2
-    write_check(PARAMETERS[name], arguments.directory)
+    write_check(PARAMETERS[name], arguments.directory, arguments.source)
     return 0
 
 

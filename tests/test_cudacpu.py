@@ -238,6 +238,42 @@ extern "C" void solve(const float* in, float* out, int n) {
     assert call(library).output[0] == 16
 
 
+KERNELS = r"""
+template <int K> __global__ void store(float* out, int v) { out[K] = v; }
+__global__ void plain(float* out, int v) { out[0] = v; }
+extern "C" void solve(const float* in, float* out, int n) {
+    void* arguments[] = {&out, &n};
+    const void* later = (const void*)store<(3 > 2 ? 0 : 1)>;
+    void* ready = reinterpret_cast<void*>(&plain);
+    switch (n) {
+        case 1: cudaLaunchKernel((void*)plain, 1, 1, arguments); break;
+        case 2: cudaLaunchKernel((const void*)store<0>, dim3(1), dim3(1), arguments, 0, 0); break;
+        case 3: cudaLaunchKernel(later, dim3(1), dim3(1), arguments, 0, nullptr); break;
+        case 4: cudaLaunchKernel(ready, dim3(1), dim3(1), arguments); break;
+        case 5: cudaLaunchCooperativeKernel(plain, dim3(1), dim3(1), arguments); break;
+        case 6: *out = cudaLaunchKernel((void*)out, dim3(1), dim3(1), arguments); break;
+    }
+}
+"""
+
+
+def test_kernels_whose_type_is_lost(build):
+    library = build(KERNELS)
+    assert [call(library, n=n).output[0] for n in range(1, 7)] == [1, 2, 3, 4, 5, 98]
+
+
+@pytest.mark.parametrize(
+    "text", ["namespace a { namespace b {", "namespace a::b { {", "namespace a::b { inline namespace c {"]
+)
+def test_solve_in_a_namespace(build, text):
+    text = text.replace("{ {", '{ extern "C" {')
+    solve = 'extern "C" void solve(const float* in, float* out, int n) { k<<<1, 1>>>(out); }'
+    if 'extern "C" {' in text:
+        solve = solve.replace('extern "C" ', "")
+    library = build(f"{text} static __global__ void k(float* out) {{ *out = 6; }}\n{solve} }} }}")
+    assert call(library).output[0] == 6
+
+
 # ---- shared memory and barriers ----------------------------------------------------------------------------
 
 SHARED = r"""
@@ -849,6 +885,79 @@ def test_trap_and_assert(faulty):
     assert f"{where} `threadIdx.x > 3` failed." in result.errors
     assert result.facts.fatal.startswith(b"device-side assert triggered: ")
     assert where in result.facts.fatal.decode()
+
+
+MISALIGNED = r"""
+__global__ void reads(const float* in, float* out, int shift) {
+    float4 v = *reinterpret_cast<const float4*>(in + shift + 4 * threadIdx.x);
+    float local[4] = {v.x, v.y, v.z, v.w};
+    out[threadIdx.x] = reinterpret_cast<float2*>(local)[1].y;
+}
+__global__ void writes(float* out) { reinterpret_cast<double*>(out + 1)[0] = 1; }
+extern "C" void solve(const float* in, float* out, int n) {
+    if (n < 8) reads<<<2, 4>>>(in, out, n); else writes<<<1, 1>>>(out);
+    printf("%d %d %d", cudaDeviceSynchronize(), cudaMemset(out, 0, 4), cudaPeekAtLastError());
+    fflush(stdout);
+}
+"""
+
+
+def test_misaligned_accesses(build):
+    library = build(MISALIGNED, checked=True)
+    fine = call(library, np.arange(16), 4, n=0)
+    assert (fine.status, fine.facts.fatal) == (0, b"")
+    assert call(library, np.arange(20), 4, n=4).status == 0
+    for n, kind, multiple, line_number in ((1, "float4", 16, 3), (8, "double", 8, 7)):
+        result = call(library, np.arange(32), 4, n=n)
+        fatal = result.facts.fatal.decode()
+        assert result.status == -signal.SIGABRT
+        assert fatal.startswith("misaligned address: kernel '")
+        assert f"multiple of {multiple}, this one is 4 bytes past one" in fatal
+        assert kind in fatal
+        assert fatal.endswith(f"x.cu:{line_number}")
+
+
+COOPERATIVE = r"""
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void leaves(float* out) { if (blockIdx.x == 2) return; cg::this_grid().sync(); out[blockIdx.x] = 1; }
+__global__ void asserts(float* out) {
+    cg::this_grid().sync();
+    assert(blockIdx.x != 1 || threadIdx.x != 3);
+    cg::this_grid().sync();
+    out[0] = 1;
+}
+__global__ void fine(float* out) {
+    __shared__ float mine;
+    if (threadIdx.x == 0) mine = blockIdx.x;
+    cg::this_grid().sync();
+    if (threadIdx.x == 5) atomicAdd(out, mine);
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    void* arguments[] = {&out};
+    if (n == 1) cudaLaunchCooperativeKernel(leaves, 4, 32, arguments);
+    if (n == 2) {
+        cudaLaunchCooperativeKernel(asserts, 4, 32, arguments);
+        out[1] = cudaDeviceSynchronize(), out[2] = cudaGetLastError(), out[3] = cudaGetLastError();
+        fine<<<1, 1>>>(out); out[4] = cudaPeekAtLastError();
+    }
+    if (n == 3) { *out = 0; cudaLaunchCooperativeKernel(fine, 100, 64, arguments); }
+    if (n == 4) fine<<<2, 32>>>(out);
+}
+"""
+
+
+def test_grids_that_wait_for_themselves(build):
+    library = build(COOPERATIVE)
+    result = call(library, outputs=4, n=1)
+    assert result.status == -signal.SIGABRT
+    assert b"deadlock in kernel 'leaves': 3 blocks wait for the grid, 1 ended without that" in result.facts.fatal
+    result = call(library, outputs=5, n=2)
+    assert result.output.tolist() == [-1, 710, 710, 710, 710]
+    assert b"block: [1,0,0], thread: [3,0,0] Assertion" in result.facts.fatal
+    for seed in (0, 1, 7):
+        assert call(library, n=3, seed=seed).output[0] == 99 * 50
+    assert b"only after cudaLaunchCooperativeKernel" in call(library, n=4).facts.fatal
 
 
 # ---- orders and plain programs -----------------------------------------------------------------------------

@@ -153,8 +153,8 @@ function(judge_solve_commands variable backend source library work runtime)
         separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
         if(backend STREQUAL "checked")
             # ThreadSanitizer's instrumentation without its library: the hooks are the runtime's own. -O0, because
-            # optimisation narrows or drops a bad load before it is instrumented.
-            list(APPEND flags -O0 -fsanitize=thread)
+            # optimisation narrows or drops a bad load before it is instrumented. Likewise the checks for alignment.
+            list(APPEND flags -O0 -fsanitize=thread -fsanitize=alignment)
         elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
             list(APPEND flags -O0)
         else()

@@ -300,13 +300,18 @@ def name_end(tokens: list[Token], at: int) -> int | None:
         return None
     if tokens[i + 1].text != "<":
         return i + 1
-    depth = 0
-    for j in range(i + 1, len(tokens)):
-        depth += (tokens[j].text == "<") - (tokens[j].text == ">")
-        if tokens[j].text in (";", "{", "}"):
+    depth, j = 0, i + 1
+    while j < len(tokens) and tokens[j].text != ";":
+        if tokens[j].text in OPEN:
+            j = closing(tokens, j)
+            if j is None:
+                break
+        elif tokens[j].text in CLOSE:
             break
+        depth += (tokens[j].text == "<") - (tokens[j].text == ">")
         if depth == 0:
             return j + 1
+        j += 1
     return i + 1
 
 

@@ -134,6 +134,11 @@ static void prepare(Fiber* fiber, char* top, void (*entry)()) {
 
 #endif
 
+bool on_stack(const Fiber* fiber, uintptr_t address) {
+    return fiber->low != nullptr &&
+           address - reinterpret_cast<uintptr_t>(fiber->low) < kStackBytes - kGuardBytes;
+}
+
 bool in_guard(const Fiber* fiber, uintptr_t address) {
     const uintptr_t guard = reinterpret_cast<uintptr_t>(fiber->low) - kGuardBytes;
     return fiber->low != nullptr && address - guard < kGuardBytes;

@@ -16,6 +16,7 @@ struct Fiber {
 
 void switch_fiber(Fiber* from, Fiber* to);
 bool overflowed(const Fiber* fiber);
+bool on_stack(const Fiber* fiber, uintptr_t address);
 bool in_guard(const Fiber* fiber, uintptr_t address);
 
 // Stacks are made when first needed and live as long as the OS thread that uses them.
