@@ -960,6 +960,31 @@ def test_grids_that_wait_for_themselves(build):
     assert b"only after cudaLaunchCooperativeKernel" in call(library, n=4).facts.fatal
 
 
+SPINNING = r"""
+__device__ int arrived;
+__global__ void meet(float* out) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&arrived, 1);
+        while (*(volatile int*)&arrived < gridDim.x) { }
+    }
+    __syncthreads();
+    if (threadIdx.x == 1) atomicAdd(out, 1.0f);
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    *out = 0;
+    for (int i = 0; i < 2; ++i) { arrived = 0; meet<<<n, 32>>>(out); }
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_spin_for_each_other(build, threads):
+    """Each waits on memory for blocks that have no OS thread yet."""
+    for seed in (0, 1):
+        assert call(build(SPINNING), n=8, seed=seed, threads=threads).output[0] == 16
+
+
 # ---- orders and plain programs -----------------------------------------------------------------------------
 
 ORDER = r"""

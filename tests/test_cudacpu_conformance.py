@@ -77,5 +77,7 @@ def reports(tmp_path_factory):
 )
 @pytest.mark.parametrize(("file", "feature"), FEATURES, ids=[name for _, name in FEATURES])
 def test_feature(reports, backend, file, feature):
+    if (backend, file) in {("cpu", "alignment.cu"), ("clang", "alignment.cu")}:
+        pytest.skip("only the checked build looks at alignment")
     told = reports(backend)[file]
     assert told.get(feature, told[""]) == "ok"

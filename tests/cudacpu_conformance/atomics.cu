@@ -154,3 +154,20 @@ FEATURE(atomics_on_shared_memory) {
     histogram<<<6, 128>>>(in, 10000, out);
     out.expect(expected);
 }
+
+#if defined(CUDACPU) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__global__ void add_vectors(float2* two, float4* four) {
+    atomicAdd(two, make_float2(1, -1));
+    atomicAdd(four, make_float4(1, 2, 3, 4));
+}
+#else
+__global__ void add_vectors(float2*, float4*) {}
+#endif
+FEATURE(atomics_on_vectors_of_floats) {
+    Output<float> out(8);
+    cudaMemset(out, 0, 32);
+    add_vectors<<<4, 64>>>(reinterpret_cast<float2*>(out.data), reinterpret_cast<float4*>(out.data + 4));
+    int major = 0;
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    if (major >= 9) out.expect({256, -256, 0, 0, 256, 512, 768, 1024});
+}

@@ -104,9 +104,9 @@ bool stream_exists(cudaStream_t stream) {
     return streams.count(stream) != 0;
 }
 
-uint64_t most_resident_blocks(int block_size, size_t shared_bytes) {
-    return static_cast<uint64_t>(blocks_of_multiprocessor(block_size, shared_bytes) *
-                                 h100().multiProcessorCount);
+uint64_t most_resident_blocks(dim3 block, size_t shared_bytes) {
+    const int size = static_cast<int>(block.x * block.y * block.z);
+    return static_cast<uint64_t>(blocks_of_multiprocessor(size, shared_bytes) * h100().multiProcessorCount);
 }
 
 cudaError_t take_last_error() { return std::exchange(last_error, cudaSuccess); }

@@ -26,7 +26,7 @@ bool stream_exists(cudaStream_t stream);
 size_t shared_limit(const void* entry);
 
 // How many blocks of that shape the modelled GPU holds at once.
-uint64_t most_resident_blocks(int block_size, size_t shared_bytes);
+uint64_t most_resident_blocks(dim3 block, size_t shared_bytes);
 
 constexpr size_t kSharedDefault = 48 * 1024;
 constexpr size_t kSharedMost = 227 * 1024;

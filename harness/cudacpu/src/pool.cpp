@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -40,41 +41,86 @@ class Pool {
         }
         const uint64_t wanted =
             job->cooperative ? job->blocks - 1 : std::min<uint64_t>(cores_, job->blocks) - 1;
-        grow(wanted);
-        if (job->cooperative && helpers_ < wanted)
-            fatal("no more OS threads for the blocks of kernel '%s'", job->name);
+        uint64_t helpers;
         {
             std::lock_guard<std::mutex> lock(mutex_);
+            grow(wanted);
+            helpers = std::min(wanted, helpers_);
+            if (job->cooperative && helpers < wanted) {
+                fatal("no more OS threads for the blocks of kernel '%s'", job->name);
+            }
             job_ = job;
             vacancies_ = wanted;
+            resident_ = 1 + helpers;
+            most_resident_ = std::min(job->blocks, most_resident_blocks(job->block, job->shared_bytes));
+            ++launches_;
+            if (watcher_sleeps_) watch_.notify_one();
         }
-        for (uint64_t i = 0; i < std::min(wanted, helpers_); ++i) wake_.notify_one();
+        for (uint64_t i = 0; i < helpers; ++i) wake_.notify_one();
         worker()->run(job);
         std::unique_lock<std::mutex> lock(mutex_);
         job_ = nullptr;
         done_.wait(lock, [&] { return helping_ == 0; });
     }
 
-    unsigned cores() const { return cores_; }
-
   private:
+    // Both hold the mutex. Fewer helpers than wanted are no error here.
     void grow(uint64_t wanted) {
-        if (helpers_ >= wanted) return;
-        // Helpers outlive the launch, so their code must not be unloaded.
-        Dl_info self;
-        if (dladdr(reinterpret_cast<void*>(&launch), &self) != 0)
-            dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD);
+        if (!watched_) watched_ = start(&Pool::watch);
+        while (helpers_ < wanted && start(&Pool::help)) ++helpers_;
+    }
+    bool start(void (Pool::*what)()) {
+        // These threads outlive the launch, so their code must not be unloaded.
+        static const bool kept = [] {
+            Dl_info self;
+            return dladdr(reinterpret_cast<void*>(&launch), &self) != 0 &&
+                   dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE | RTLD_NOLOAD) != nullptr;
+        }();
+        (void)kept;
         // Signals sent to the process are for the program's own threads.
         sigset_t all, old;
         sigfillset(&all);
         for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&all, fault);
         pthread_sigmask(SIG_SETMASK, &all, &old);
+        bool started = true;
         try {
-            for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
+            std::thread([this, what] { (this->*what)(); }).detach();
         } catch (const std::system_error&) {
-            // The process may have no more threads; those there are do the work.
+            started = false;  // the process may have no more threads; those there are do the work
         }
         pthread_sigmask(SIG_SETMASK, &old, nullptr);
+        return started;
+    }
+
+    // Blocks may spin until a block that has not started does something. When no block ends for a while, more
+    // of them get OS threads, up to as many as the GPU would hold at once.
+    void watch() {
+        constexpr auto kPatience = std::chrono::milliseconds(50);
+        constexpr int kIdleRounds = 20;
+        std::unique_lock<std::mutex> lock(mutex_);
+        uint64_t launch_seen = 0, finished_seen = 0;
+        for (int idle = 0;; ++idle) {
+            if (idle == kIdleRounds) {
+                watcher_sleeps_ = true;
+                watch_.wait(lock, [&] { return job_ != nullptr; });
+                watcher_sleeps_ = false;
+                idle = 0;
+            }
+            watch_.wait_for(lock, kPatience);
+            if (job_ == nullptr) continue;
+            idle = 0;
+            const uint64_t finished = job_->finished;
+            const bool stuck = launches_ == launch_seen && finished == finished_seen;
+            if (stuck && job_->next < job_->blocks && resident_ < most_resident_) {
+                const uint64_t wanted = std::min(2 * resident_, most_resident_);
+                grow(wanted - 1);
+                const uint64_t now = std::max(resident_, std::min(wanted, helpers_ + 1));
+                vacancies_ += now - resident_;
+                for (; resident_ < now; ++resident_) wake_.notify_one();
+            }
+            launch_seen = launches_;
+            finished_seen = finished;
+        }
     }
 
     void help() {
@@ -99,7 +145,9 @@ class Pool {
     uint64_t helpers_ = 0;
     std::mutex launch_;
     std::mutex mutex_;
-    std::condition_variable wake_, done_;
+    std::condition_variable wake_, done_, watch_;
+    bool watched_ = false, watcher_sleeps_ = false;
+    uint64_t launches_ = 0, resident_ = 0, most_resident_ = 0;  // blocks of this launch that run at once
     Job* job_ = nullptr;
     uint64_t vacancies_ = 0;  // helpers that the launch still has room for
     int helping_ = 0;
@@ -134,8 +182,7 @@ cudaError_t check(const Config& config, const void* entry) {
     if (!stream_exists(config.stream)) return cudaErrorInvalidResourceHandle;
     if (config.cooperative) {
         const uint64_t blocks = static_cast<uint64_t>(grid.x) * grid.y * grid.z;
-        if (blocks >
-            most_resident_blocks(static_cast<int>(block.x * block.y * block.z), config.shared_bytes)) {
+        if (blocks > most_resident_blocks(block, config.shared_bytes)) {
             return cudaErrorCooperativeLaunchTooLarge;
         }
     }
@@ -169,7 +216,7 @@ cudaError_t launch(const char* name, const void* entry, const Config& config, vo
     job.seed = orders().seed;
     job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
     job.cooperative = config.cooperative;
-    if (job.blocks == 1 || (the_pool()->cores() == 1 && !job.cooperative)) {
+    if (job.blocks == 1) {
         worker()->run(&job);
     } else {
         the_pool()->run(&job);

@@ -99,6 +99,7 @@ void Worker::run_block(uint64_t number) {
     running = &home_;
     switch_to(fibers_.take());
     current = nullptr;
+    job->finished.fetch_add(1, std::memory_order_relaxed);
     if (abandoned_) forget_block();
     if (job->cooperative) job->end_block();
 }

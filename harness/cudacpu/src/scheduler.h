@@ -29,7 +29,8 @@ struct Job {
     uint64_t seed;
     uint64_t blocks;
     bool cooperative;
-    std::atomic<uint64_t> next{0};                  // the next block to hand out
+    std::atomic<uint64_t> next{0};  // the next block to hand out
+    std::atomic<uint64_t> finished{0};
     std::atomic<cudaError_t> failure{cudaSuccess};  // why the grid was given up
 
     // Called by a block of a cooperative launch when all its threads wait for the grid, and when it has

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "qualifiers.h"
+#include "types.h"
 
 namespace cudacpu {
 template <class To, class From>
@@ -81,6 +82,13 @@ CUDACPU_ATOMIC_UPDATE(atomicInc, unsigned int, uint32_t, old >= value ? 0 : old 
 CUDACPU_ATOMIC_UPDATE(atomicDec, unsigned int, uint32_t, old == 0 || old > value ? value : old - 1)
 CUDACPU_ATOMIC_EXCHANGE(float, uint32_t)
 CUDACPU_ATOMIC_CAS(unsigned short)
+
+// Each part is one atomic.
+CUDACPU_ATOMIC(atomicAdd, (float2 * address, float2 value), float2,
+               return make_float2(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));)
+CUDACPU_ATOMIC(atomicAdd, (float4 * address, float4 value), float4,
+               return make_float4(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y),
+                                  atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w));)
 
 #undef CUDACPU_ATOMIC
 #undef CUDACPU_ATOMIC_FETCH
