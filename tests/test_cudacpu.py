@@ -201,7 +201,7 @@ def test_odd_files(tmp_path):
             "x.cu:4:.*cudacpu: unsupported: inline PTX",
         ),
         ("#define CONFIG <<<1, 1>>>\n    k CONFIG (out);", "x.cu:[45]:.*cudacpu: unsupported: a launch split"),
-        ("#include <mma.h>", r"x.cu:4:.*cudacpu: unsupported: mma.h \(tensor cores\)"),
+        ("#include <cub/cub.cuh>", r"x.cu:4:.*cudacpu: unsupported: cub/cub.cuh \(CUB\)"),
         ("#include <cuda/std/array>", "x.cu:4:.*cudacpu: unsupported: cuda/std/array"),
         ("    struct __cluster_dims__(2, 1, 1) C {};", "x.cu:4:.*cudacpu: unsupported: thread block clusters"),
     ],
@@ -217,7 +217,7 @@ def test_unsupported_counts_only_where_it_is_reached(build):
     library = build(
         r"""
 #ifdef __CUDA_ARCH__
-#include <mma.h>
+#include <cublas_v2.h>
 __device__ int lane() { int l; asm("mov.u32 %0, %laneid;" : "=r"(l)); return l; }
 #endif
 #ifndef CUDACPU

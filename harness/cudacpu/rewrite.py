@@ -23,7 +23,6 @@ UNSUPPORTED = "cudacpu: unsupported: "
 MISSING_HEADERS = (
     ("cuda_fp6", "6-bit floats"),
     ("cuda_fp4", "4-bit floats"),
-    ("mma.h", "tensor cores"),
     ("cuda_awbarrier", "asynchronous barriers"),
     ("cudaTypedefs", "the driver API"),
     ("cuda/", "libcu++"),

@@ -283,6 +283,23 @@ static inline double __drcp_rn(double x) { return 1.0 / x; }
 static inline double __dsqrt_rn(double x) { return sqrt(x); }
 static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 
+// Pairs at once.
+#define CUDACPU_PAIRS(suffix)                                                               \
+    static inline float2 __fadd2_##suffix(float2 a, float2 b) {                             \
+        return make_float2(__fadd_##suffix(a.x, b.x), __fadd_##suffix(a.y, b.y));           \
+    }                                                                                       \
+    static inline float2 __fmul2_##suffix(float2 a, float2 b) {                             \
+        return make_float2(__fmul_##suffix(a.x, b.x), __fmul_##suffix(a.y, b.y));           \
+    }                                                                                       \
+    static inline float2 __ffma2_##suffix(float2 a, float2 b, float2 c) {                   \
+        return make_float2(__fmaf_##suffix(a.x, b.x, c.x), __fmaf_##suffix(a.y, b.y, c.y)); \
+    }
+CUDACPU_PAIRS(rn)
+CUDACPU_PAIRS(rz)
+CUDACPU_PAIRS(ru)
+CUDACPU_PAIRS(rd)
+#undef CUDACPU_PAIRS
+
 // ---- conversions ----------------------------------------------------------------------------------------
 
 namespace cudacpu {
