@@ -226,7 +226,8 @@ def test_the_least_to_move_is_every_element_in_and_out_once_without_gaps(name, s
 
 @pytest.mark.parametrize(("name", "c_type"), [*zip(TYPES, ["float", "__half", "__nv_bfloat16"], strict=True)])
 def test_solve_h_declares_the_type_and_includes_its_header(name, c_type, tmp_path):
-    write_check(PROBLEMS[name].parameters, tmp_path)
+    (tmp_path / "x.cu").write_text("")
+    write_check(PROBLEMS[name].parameters, tmp_path, tmp_path / "x.cu")
     text = (tmp_path / "solve.h").read_text()
     arguments = f"const {c_type}* input, {c_type}* output, int n_rows, int n_cols, int input_row_stride, "
     assert f'extern "C" void solve({arguments}int output_row_stride);' in text
