@@ -25,6 +25,7 @@ def _judging_flags(function: Callable) -> Callable:
                      help="Seconds a call may take.  [default: 10, the first call 70]"),
         click.option("--strict", is_flag=True, help="Special cases and flags decide too."),
         click.option("--case", metavar="NAME", help="Only this case."),
+        click.option("--races", is_flag=True, help="Look for data races, too (.cu on the CPU backend)."),
         click.option("--large", is_flag=True, help="Also cases up to N near 2^31 (GPU only)."),
         click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results."),
     ]  # fmt: skip
@@ -304,6 +305,13 @@ def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     return [submission for path in files for submission in read_submissions(path, flags["problem"])]
 
 
+def _allow_races(submissions: list[Any], backend: str) -> None:
+    if backend != "cpu":
+        raise UsageError("--races needs the CPU backend: add --backend cpu")
+    if all(s.language != "cuda" for s in submissions):
+        raise UsageError("--races looks at .cu files, and there is none among these")
+
+
 def _judge(
     submissions: list[Any],
     *,
@@ -313,6 +321,7 @@ def _judge(
     timeout: float | None,
     strict: bool,
     case: str | None,
+    races: bool,
     large: bool,
     json_path: Path | None,
     plan: Any = None,
@@ -330,9 +339,11 @@ def _judge(
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
     if large and chosen.name != "gpu":
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
+    if races:
+        _allow_races(submissions, chosen.name)
     if plan and plan.anatomy and chosen.name != "gpu":
         raise UsageError("--anatomy needs a GPU: leave it out on the CPU backend")
-    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
+    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large, races)
     for submission in submissions:
         select_cases(submission.problem, options, chosen.name)  # an unknown --case is said before anything is built
         for timed in submission.problem.timing_cases(plan.sizes, chosen.name) if plan else []:
@@ -395,6 +406,7 @@ def _sweep(
     timeout: float | None,
     strict: bool,
     case: str | None,
+    races: bool,
     large: bool,
     json_path: Path | None,
 ) -> None:
@@ -418,12 +430,14 @@ def _sweep(
     sweeping.check_fits(asked, axis, chosen)
     if large and chosen.name != "gpu":
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
+    if races:
+        _allow_races(submissions, chosen.name)
     if resume and json_path is None:
         raise UsageError("--resume needs --json PATH: the file to go on with")
     saved = document.read_run(json_path) if resume else None
     if saved and seed is None:
         seed = sweeping.seed_of(saved, json_path)
-    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large)
+    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large, races)
     select_cases(asked, options, chosen.name)  # an unknown --case is said before anything is built
     contestants = sweeping.contestants(asked, submissions)
     description = machine(chosen)

@@ -7,7 +7,6 @@ import random
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -23,10 +22,11 @@ from harness import facts as facts_module
 from harness import gpu, rows
 from harness.arena import ALIGNMENT, DeviceArena, HostArena, outside, poison
 from harness.backend import Backend
-from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, find_tool, toolchain
+from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, toolchain
 from harness.check import Check
 from harness.errors import UsageError
 from harness.facts import Facts
+from harness.places import explain, line_at
 from harness.problems import Arrays, Case, Problem
 from harness.rows import CaseResult, Row
 from harness.server import WORKER_FAILED
@@ -42,10 +42,18 @@ CHECKED_ELEMENTS = 4097
 
 # A solve that always crashes would cost a new worker per case. After so many crashes, or when the calls that crashed
 # have taken so long together (filling the memory takes its time), the rest is not run.
+MAX_UNDEFINED = 20  # sentences in the report
+UNWRITTEN_SHARED = re.compile("nobody has written, .*(?:__shared__ variable|dynamic shared memory)")
+
 MAX_CRASHES = 6
 MAX_CRASH_SECONDS = 10.0
 
 MIRROR_GUARD = 1 << 20  # guard of a host arena that is copied to the device and back
+
+# With --races larger cases run there, too. They are slow, so they may take this many times longer, and one that takes
+# longer still is given up without a verdict.
+RACES_ELEMENTS = 500_000
+RACES_PATIENCE = 3
 
 CUDA_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
@@ -61,6 +69,7 @@ class Options:
     strict: bool = False
     case: str | None = None
     large: bool = False
+    races: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Finding:
 
     verdict: str
     text: str
+    is_placed: bool = False  # the thread and the line are known
 
 
 class IpcRefused(Exception):
@@ -209,6 +219,8 @@ def replay_command(submission: Submission, session: Session, case: Case) -> str:
     words += ["--backend", session.backend.name, "--seed", str(session.options.seed), "--case", case.name]
     if case.group == "large":
         words.append("--large")
+    if session.options.races:
+        words.append("--races")
     if session.options.timeout is not None:
         words += ["--timeout", f"{session.options.timeout:g}"]
     return shlex.join(words)
@@ -261,6 +273,9 @@ class _Trial:
         self.remarks: list[str] = []
         self.memory: dict[str, _Growth] = {}  # of the device, by build
         self.threads: dict[str, _Growth] = {}
+        self.undefined: dict[tuple, str] = {}  # sentences by what makes them different
+        self.harmless: dict[tuple, str] = {}
+        self._sentences: list[str] = []  # about the case at hand
         self.load_failure: Finding | None = None
         self.cases = cases
         self._workers: dict[str, WorkerHandle] = {}
@@ -344,8 +359,9 @@ class _Trial:
         reference = self.problem.reference(inputs, case.sizes)
         findings: list[Finding] = []
         numbers: dict = {}
+        self._sentences = []
         for flip, kind in enumerate(self.builds):
-            if kind == "checked" and self.problem.elements(case.sizes) > CHECKED_ELEMENTS:
+            if kind == "checked" and not (self._is_always_checked(case) or self._is_checked_for_races(case)):
                 continue
             worker = self._worker(kind)
             if isinstance(worker, Finding):
@@ -353,7 +369,15 @@ class _Trial:
                 return self._not_run(case, worker.text)
             self.arena.prepare(case, inputs, bool(flip))
             started = time.monotonic()
-            reply = worker.request(self._request(case, bool(flip)), self._seconds(kind))
+            reply = worker.request(self._request(case, kind, bool(flip)), self._seconds(kind))
+            given_up = reply.outcome == "timeout" and kind == "checked" and not self._is_always_checked(case)
+            if given_up:
+                self._remark(
+                    f"races were looked for in {case.name} for {self._seconds(kind):g} s, then it was given up"
+                )
+                self._drop_worker(kind)
+                self._previous = None
+                break
             seen = self._look(case, kind, worker, reply, inputs, reference, bool(flip))
             self._warm.add(kind)
             findings += seen.findings
@@ -369,27 +393,38 @@ class _Trial:
                 self._previous = None
             if reply.outcome == "timeout":
                 break
-        findings.sort(key=lambda f: rows.PRECEDENCE.index(f.verdict))
+        self._note_undefined(self._sentences, case, not findings)
+        findings.sort(key=lambda f: (rows.PRECEDENCE.index(f.verdict), not f.is_placed))
         verdict, text = (findings[0].verdict, findings[0].text) if findings else (rows.ACCEPTED, "")
         message = f"{case.name}: {text}" if text else ""
         replay = replay_command(self.submission, self.session, case)
         return CaseResult(case.name, case.group, verdict, message, replay, numbers)
 
+    def _is_always_checked(self, case: Case) -> bool:
+        return self.problem.elements(case.sizes) <= CHECKED_ELEMENTS
+
+    def _is_checked_for_races(self, case: Case) -> bool:
+        return self.session.options.races and self.problem.elements(case.sizes) <= RACES_ELEMENTS
+
     @property
     def _outputs(self) -> list:
         return [p for p in self.problem.buffers if p.role != "in"]
 
-    def _request(self, case: Case, flip: bool) -> dict:
-        # Threads of a block run forward, backward or in a random order on the CPU backend.
+    def _request(self, case: Case, kind: str, flip: bool) -> dict:
+        # Threads of a block run forward, backward or in a random order on the CPU backend: a replay of the case has
+        # the same order, its second build and cases of the same size have others.
         order = zlib.crc32(case.name.encode()) + flip
         return {
             "op": "run",
             **placement(self.problem, case),
             "schedule": order % 3 if order % 3 < 2 else order,
             "poison_byte": KERNEL_MEMORY_POISON[case.poison ^ flip],
+            "races": kind == "checked" and self.session.options.races,
         }
 
     def _seconds(self, kind: str) -> float:
+        if kind == "checked" and self.session.options.races:
+            return RACES_PATIENCE * (self.session.options.timeout or CALL_SECONDS)
         if self.session.options.timeout is not None:
             return self.session.options.timeout
         return CALL_SECONDS + (COMPILE_SECONDS if kind in ("gpu", "python") and kind not in self._warm else 0)
@@ -411,8 +446,11 @@ class _Trial:
         if damage:
             findings.append(Finding(rows.OUT_OF_BOUNDS, str(damage)))
         if seen.violation_kind in (1, 2):
-            # Said with thread and line: preferred to what the guards show.
-            findings.insert(0, Finding(rows.OUT_OF_BOUNDS, violation_text(seen, self.problem, build, self.submission)))
+            text = violation_text(seen, self.problem, build, self.submission)
+            findings.append(Finding(rows.OUT_OF_BOUNDS, text, bool(seen.where)))
+        if case.group != "special":
+            module = facts_module.text(seen.module)
+            self._sentences += [explain(s, module, build, self.problem) for s in facts_module.sentences(seen)]
         if reply.outcome != "answered":
             seconds = self._seconds(kind)
             findings.append(how_it_ended(reply, worker, seconds, self.problem, "during the call", build))
@@ -432,9 +470,6 @@ class _Trial:
             findings.append(Finding(rows.RUNTIME_ERROR, str(body["device"])))
             return Observation(findings)
 
-        if case.group != "special" and seen.undefined_count:
-            self.flags.add(rows.UNDEFINED_BEHAVIOUR)
-            self._remark(f"undefined behaviour: {facts_module.text(seen.undefined)}")
         held = body.get("device_bytes", seen.live_bytes)
         self.memory.setdefault(kind, _Growth()).add(case, held if isinstance(held, int) else 0)
         self.threads.setdefault(kind, _Growth()).add(case, worker.threads())
@@ -458,6 +493,24 @@ class _Trial:
             else:
                 findings.append(Finding(rows.RUNTIME_ERROR, f"a CUDA call failed and the output is wrong: {launch}"))
         return Observation(findings, check, outputs)
+
+    def _note_undefined(self, sentences: list[str], case: Case, is_right: bool) -> None:
+        """Each kernel and set of lines is reported once, whatever the threads.
+
+        Shared memory that nobody has written may be read for nothing, for lanes beyond the last element, say. Where the
+        output is right with two different contents there, it is said, but is no flag.
+        """
+        for text in sentences:
+            lines = tuple(sorted(re.findall(r" at (\S+:\d+)", text)))
+            if len(lines) > 1 and len(set(lines)) == 1 and "one barrier" in text:
+                continue  # two instances of a template, say
+            key = lines or (re.sub(r"\d+", "", text),)
+            if is_right and UNWRITTEN_SHARED.search(text):
+                self.harmless.setdefault(key, f"{text} (at {case.name}; the output was right whatever lay there)")
+                continue
+            self.flags.add(rows.UNDEFINED_BEHAVIOUR)
+            if len(self.undefined) < MAX_UNDEFINED:
+                self.undefined.setdefault(key, f"undefined behaviour at {case.name}: {text}")
 
     def _remark(self, text: str) -> None:
         if text not in self.remarks and len(self.remarks) < 5:
@@ -545,8 +598,9 @@ def judge(
         results = trial.run(progress(len(cases)))
     if trial.load_failure:
         return replace(blank, verdict=trial.load_failure.verdict, message=trial.load_failure.text)
-    verdict, message = _decide(results, trial.flags, trial.remarks, options)
-    warnings = list(trial.remarks)
+    remarks = [*trial.undefined.values(), *trial.remarks]
+    verdict, message = _decide(results, trial.flags, remarks, options)
+    warnings = remarks + [text for key, text in trial.harmless.items() if key not in trial.undefined][:5]
     if session.backend.name == "gpu" and session.copying:
         warnings.append("CUDA IPC is refused here: buffers were copied to the worker and back")
     leak = max((growth.per_call for growth in trial.memory.values()), default=0.0)
@@ -596,7 +650,12 @@ def how_it_ended(
 ) -> Finding:
     """The finding for a call that was not answered."""
     if reply.outcome == "timeout":
-        return Finding(rows.TIME_LIMIT_EXCEEDED, f"no answer within {seconds:g} s {when}; its processes were killed")
+        seen = worker.facts()
+        running = explain(facts_module.text(seen.running), facts_module.text(seen.module), build, problem)
+        where = f", in {running}" if running else ""
+        return Finding(
+            rows.TIME_LIMIT_EXCEEDED, f"no answer within {seconds:g} s {when}{where}; its processes were killed"
+        )
     if reply.outcome == "memory":
         return Finding(rows.OUT_OF_MEMORY, f"used more memory than it may {when}; its processes were killed")
     if reply.outcome == "garbage":
@@ -610,7 +669,7 @@ def how_it_ended(
         return Finding(rows.OUT_OF_MEMORY, text)
     fatal = facts_module.text(seen.fatal)
     if fatal:
-        return Finding(rows.RUNTIME_ERROR, fatal)
+        return Finding(rows.RUNTIME_ERROR, explain(fatal, facts_module.text(seen.module), build, problem))
     if os.WIFEXITED(reply.status):
         code = os.WEXITSTATUS(reply.status)
         if code == WORKER_FAILED:
@@ -643,6 +702,14 @@ def _element(name: str, dtype: str, offset: int, extent: int) -> str:
     return outside(name, offset // size, extent // size)
 
 
+def _distance(offset: int, extent: int) -> str:
+    if offset < 0:
+        return f"byte {offset}, {-offset} bytes before the start of {extent} bytes of "
+    if offset >= extent:
+        return f"byte {offset}, {offset - extent} bytes behind the end of {extent} bytes of "
+    return f"byte {offset} of {extent} bytes of "
+
+
 def violation_text(seen: Facts, problem: Problem, build: Build | None, submission: Submission) -> str:
     """The sentence for an access outside exact bounds."""
     verb = {1: "read", 2: "wrote"}.get(seen.violation_kind, "accessed")
@@ -654,9 +721,13 @@ def violation_text(seen: Facts, problem: Problem, build: Build | None, submissio
             offset = max(offset, seen.violation_extent)
         target = _element(parameter.name, parameter.dtype, offset, seen.violation_extent)
     else:
-        what = "shared memory" if seen.violation_buffer == -2 else "memory from cudaMalloc"
-        target = f"byte {seen.violation_offset} of {seen.violation_extent} bytes of {what}"
-    text = f"{verb} {seen.violation_size} bytes at {target}"
+        target = _distance(seen.violation_offset, seen.violation_extent) + {
+            facts_module.DYNAMIC_SHARED: "dynamic shared memory",
+            facts_module.STATIC_SHARED: f"the __shared__ variable {facts_module.text(seen.violation_name)}",
+            facts_module.FREED_MEMORY: "memory that was freed",
+        }.get(seen.violation_buffer, "memory from cudaMalloc")
+    size = f"{seen.violation_size} bytes at " if seen.violation_size else ""
+    text = f"{verb} {size}{target}"
     if submission.language == "cuda":
         thread, block = list(seen.thread), list(seen.block)
         where = f"by thread {tuple(thread)} of block {tuple(block)} " if seen.in_kernel else ""
@@ -679,17 +750,9 @@ def _place(seen: Facts, build: Build | None) -> str:
 def _source_line(where: str, build: Build | None) -> str:
     """file.cu:12 for the "library+0xoffset" that the CPU runtime reports; only for the library that we built."""
     match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", where)
-    addr2line = find_tool("addr2line")
-    if not match or build is None or match[1] != os.fspath(build.library.absolute()) or addr2line is None:
+    if not match or build is None or match[1] != os.fspath(build.library.absolute()):
         return ""
-    # -i lists the functions inlined there, the innermost first: of an atomic, say, the layer's header.
-    command = [addr2line, "-i", "-e", match[1], match[2]]
-    output = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape").stdout
-    for line in output.splitlines():
-        name, _, number = line.split(" (")[0].rpartition(":")
-        if name == os.fspath(build.source) and number.isdigit():
-            return f"{build.source.name}:{number}"
-    return ""
+    return line_at(build.library, int(match[2], 16), build.source)
 
 
 def unjudged(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:

@@ -27,6 +27,7 @@ OUTPUT_BYTES_KEPT = 16 << 10
 REPLY_BYTES = 16 << 20  # no honest reply is longer
 WATCH_SECONDS = 0.1  # how often the resident size is looked at
 START_SECONDS = 120.0  # for the server to import torch and answer its first spawn
+ANSWER_SECONDS = 0.3  # for a worker whose time is up to say where it is
 SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
 
 
@@ -134,8 +135,8 @@ class WorkerHandle:
     ) -> None:
         self._fork_server = fork_server
         self._memory_bytes = memory_bytes
-        self._facts_descriptor = shared_memory("facts", mmap.PAGESIZE)
-        self._facts_page = mmap.mmap(self._facts_descriptor, mmap.PAGESIZE)
+        self._facts_descriptor = shared_memory("facts", facts.MAPPED)
+        self._facts_page = mmap.mmap(self._facts_descriptor, facts.MAPPED)
         requests_read, self._requests = os.pipe2(os.O_CLOEXEC)
         self._replies, replies_write = os.pipe2(os.O_CLOEXEC)
         self._output, output_write = os.pipe2(os.O_CLOEXEC)
@@ -160,6 +161,7 @@ class WorkerHandle:
         finally:
             for descriptor in (requests_read, replies_write, output_write, exit_write):
                 os.close(descriptor)
+        self._has_runtime = runtime is not None
         self._pending = b""
         self._next_id = secrets.randbelow(1 << 30)  # not to be guessed by a submission that answers in advance
         self._kept = b""
@@ -216,6 +218,16 @@ class WorkerHandle:
             self._fork_server.kill(self._pid)
             self._wait_exit()
 
+    def _ask_where(self) -> None:
+        """Lets the CUDA-on-CPU layer write down which kernel runs, and where, before the worker is killed."""
+        if not self._has_runtime or not self.alive:
+            return
+        with suppress(OSError):
+            os.kill(self._pid, signal.SIGUSR2)
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while not self.facts().stopped and time.monotonic() < deadline and not _is_readable(self._exit, 0.01):
+            pass
+
     def _wait_exit(self) -> int:
         """The wait status, written by the server when the worker, its group and its orphans are gone."""
         if self._status is None:
@@ -247,6 +259,7 @@ class WorkerHandle:
             while True:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
+                    self._ask_where()
                     self.kill()
                     return Reply("timeout", {})
                 ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}

@@ -326,6 +326,7 @@ class Race:
             **placement(self._problem, self._case),
             "schedule": 0,
             "poison_byte": 0xFF,
+            "races": False,
             "samples": samples,
             "seconds": seconds,
             "cold": not self._hot,

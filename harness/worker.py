@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.facts import VERSION, Facts
+from harness.facts import MAPPED, VERSION, Facts
 from harness.signature import Parameter
 
 if TYPE_CHECKING:
@@ -222,6 +222,24 @@ def describe(path: str, error: BaseException) -> Failure:
     return Failure("exception", text)
 
 
+class Control(ctypes.Structure):
+    """`cudacpu_control` in cudacpu/include/cudacpu/judge.h: how the CUDA-on-CPU layer is told to watch a call."""
+
+    _fields_ = [
+        ("attach", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("set_buffer", ctypes.CFUNCTYPE(None, ctypes.c_int, *[ctypes.c_uint64] * 4, ctypes.c_int)),
+        ("clear_buffers", ctypes.CFUNCTYPE(None)),
+        ("begin_call", ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int, ctypes.c_int)),
+        ("end_call", ctypes.CFUNCTYPE(None)),
+    ]
+
+
+def take_control(runtime: ctypes.CDLL) -> Control:
+    """Only the first caller of a process gets it, so that a submission cannot."""
+    runtime.cudacpu_take_control.restype = ctypes.POINTER(Control)
+    return runtime.cudacpu_take_control().contents
+
+
 class CudaSolve:
     """The library of a .cu file, called through ctypes."""
 
@@ -231,9 +249,8 @@ class CudaSolve:
         self._runtime = None
         if task["runtime"]:
             self._runtime = ctypes.CDLL(task["runtime"])
-            self._runtime.cudacpu_set_buffer.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 4]
-            self._runtime.cudacpu_begin_call.argtypes = [ctypes.c_uint64, ctypes.c_int]
-            self._runtime.cudacpu_attach(ctypes.byref(facts))
+            self._control = take_control(self._runtime)
+            self._control.attach(ctypes.addressof(facts))
         try:
             self._library = ctypes.CDLL(task["library"])
             self._solve = self._library.solve
@@ -247,17 +264,18 @@ class CudaSolve:
     def prepare(self, buffers: dict[str, Buffer], sizes: dict[str, int], request: dict) -> None:
         self._arguments = [buffers[p.name].begin if p.is_buffer else sizes[p.name] for p in self._parameters]
         if self._runtime:
-            self._runtime.cudacpu_clear_buffers()
-            for index, buffer in enumerate(buffers.values()):
-                self._runtime.cudacpu_set_buffer(index, buffer.low, buffer.begin, buffer.end, buffer.high)
-            self._runtime.cudacpu_begin_call(request["schedule"], request["poison_byte"])
+            self._control.clear_buffers()
+            roles = {p.name: p.role for p in self._parameters}
+            for index, (name, b) in enumerate(buffers.items()):
+                self._control.set_buffer(index, b.low, b.begin, b.end, b.high, roles[name] == "out")
+            self._control.begin_call(request["schedule"], request["poison_byte"], request["races"])
 
     def __call__(self) -> None:
         self._solve(*self._arguments)
 
     def finish(self) -> None:
         if self._runtime:
-            self._runtime.cudacpu_end_call()
+            self._control.end_call()
 
     def launch_error(self) -> str:
         """The error that a launch left behind in the cudart that the library itself uses, in CUDA's words, or ""."""
@@ -388,7 +406,7 @@ class PythonSolve:
 class Worker:
     def __init__(self, task: dict, descriptors: dict[str, int]) -> None:
         self.on_gpu = task["backend"] == "gpu"
-        self.facts = Facts.from_address(map_shared(descriptors["facts"], mmap.PAGESIZE))
+        self.facts = Facts.from_address(map_shared(descriptors["facts"], MAPPED))
         self.facts.version = VERSION
         self.facts.fault_buffer = -1  # a fault before the first call is in no buffer
         memory = DeviceMemory if self.on_gpu else HostMemory

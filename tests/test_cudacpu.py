@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from harness.build import BuildError, build_file, toolchain
-from harness.facts import Facts
+from harness.facts import MAPPED, Facts, sentences
 from harness.signature import VECTOR
+from harness.worker import take_control
 
 LAYER = Path(__file__).resolve().parent.parent / "harness" / "cudacpu"
 PAGE = mmap.PAGESIZE
@@ -55,11 +56,11 @@ class Buffer:
         assert libc.mprotect(ctypes.c_void_p(self.hi - PAGE), ctypes.c_size_t(PAGE), 0) == 0
 
 
-def call(library, values=(0.0,), outputs=1, n=None, seed=0, poison=0xA5, threads=2):
+def call(library, values=(0.0,), outputs=1, n=None, seed=0, poison=0xA5, threads=2, races=False):
     """Calls solve in a child process; its output, facts, status and standard error."""
     values = np.asarray(values, dtype=np.float32)
     buffers = [Buffer(values), Buffer(np.full(outputs, -1))]
-    shared = mmap.mmap(-1, PAGE)
+    shared = mmap.mmap(-1, MAPPED)
     facts = Facts.from_buffer(shared)
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -67,14 +68,14 @@ def call(library, values=(0.0,), outputs=1, n=None, seed=0, poison=0xA5, threads
         try:
             os.dup2(write_end, 2)
             os.environ["CUDACPU_THREADS"] = str(threads)
+            control = take_control(ctypes.CDLL(str(toolchain(None).runtime)))
+            control.attach(ctypes.addressof(facts))
             solve = ctypes.CDLL(str(library))
-            runtime = ctypes.CDLL(str(toolchain(None).runtime))
-            runtime.cudacpu_attach(ctypes.byref(facts))
             for i, buffer in enumerate(buffers):
-                runtime.cudacpu_set_buffer(i, *map(ctypes.c_size_t, (buffer.lo, buffer.begin, buffer.end, buffer.hi)))
-            runtime.cudacpu_begin_call(ctypes.c_uint64(seed), poison)
+                control.set_buffer(i, buffer.lo, buffer.begin, buffer.end, buffer.hi, i == 1)
+            control.begin_call(seed, poison, races)
             solve.solve(*(ctypes.c_void_p(buffer.begin) for buffer in buffers), len(values) if n is None else n)
-            runtime.cudacpu_end_call()
+            control.end_call()
             os._exit(0)
         except BaseException:  # the child must not go on as a second pytest
             traceback.print_exc()
@@ -368,7 +369,7 @@ def test_threads_that_left_before_a_barrier(shared):
     result = call(shared, outputs=64, n=4)
     assert result.output.tolist() == [1] * 40 + [-1] * 24
     assert result.facts.undefined_count == 1
-    assert b"'early', block (0, 0, 0): 24 of 64 threads ended before a __syncthreads" in result.facts.undefined
+    assert "'early', block (0, 0, 0): 24 of 64 threads ended before a __syncthreads" in sentences(result.facts)[0]
 
 
 def test_shared_memory_is_poisoned_for_each_block(shared):
@@ -466,7 +467,7 @@ def test_shuffle_from_an_absent_lane(warps):
     result = call(warps, outputs=32, n=10)
     assert result.output[:16].tolist() == [0] * 16  # undefined in CUDA; 0 on an H200
     assert result.facts.undefined_count == 16
-    assert b"lane 0 reads lane 20 by __shfl_sync (mask 0x0000ffff)" in result.facts.undefined
+    assert "lane 0 of warp 0 reads lane 20 by __shfl_sync (mask 0x0000ffff)" in sentences(result.facts)[0]
 
 
 def test_warps_of_all_sizes(warps):
@@ -798,7 +799,7 @@ def test_no_violation_in_a_good_kernel(checked):
     result = call(checked, np.arange(32), 32, n=0)
     assert result.status == 0
     assert result.output.tolist() == list(range(32))
-    assert (result.facts.version, result.facts.violation_kind, result.facts.undefined_count) == (1, 0, 0)
+    assert (result.facts.version, result.facts.violation_kind, result.facts.undefined_count) == (2, 0, 0)
     assert (result.facts.kernel, result.facts.where, result.facts.fatal) == (b"", b"", b"")
 
 

@@ -19,7 +19,7 @@ from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle
 ROOT = Path(__file__).parent.parent
 SOFTMAX = PROBLEMS["softmax"]
 CASE = Case("N=4", "main", {"N": 4}, "uniform", "N=4", 0)
-REQUEST = {"op": "run", **placement(SOFTMAX, CASE), "schedule": 0, "poison_byte": 0xFF}
+REQUEST = {"op": "run", **placement(SOFTMAX, CASE), "schedule": 0, "poison_byte": 0xFF, "races": False}
 MEMORY_BYTES = 2 << 30
 
 LONG = 120.0  # seconds for what ends by itself

@@ -140,8 +140,19 @@ endif()
 # ---- command lines ----------------------------------------------------------------------------------------------------
 
 # -gdwarf-4: older addr2line misreads file names in DWARF 5. -fstack-clash-protection: a large frame must not jump over
-# the guard page of a CUDA thread's small stack. No contraction: see cudacpu/README.md.
-set(JUDGE_CPU_FLAGS -std=c++17 -gdwarf-4 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fstack-clash-protection -pthread)
+# the guard page of a CUDA thread's small stack. -fno-optimize-sibling-calls: a barrier that ends a function keeps its line. No
+# contraction: see cudacpu/README.md.
+set(JUDGE_CPU_FLAGS -std=c++17 -gdwarf-4 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fno-optimize-sibling-calls
+    -fstack-clash-protection -pthread)
+
+# Volatile accesses are announced as such, since threads wait for each other through them; and clang also announces a
+# read that a write to the same place follows.
+set(JUDGE_CHECKED_FLAGS "")
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(JUDGE_CHECKED_FLAGS -mllvm -tsan-distinguish-volatile -mllvm -tsan-instrument-read-before-write)
+elseif(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 11)
+    set(JUDGE_CHECKED_FLAGS --param=tsan-distinguish-volatile=1)
+endif()
 
 function(judge_solve_commands variable backend source library work runtime)
     set(commands COMMAND "${CMAKE_COMMAND}" -E make_directory "${work}")
@@ -151,10 +162,13 @@ function(judge_solve_commands variable backend source library work runtime)
              -o "${library}" "${work}/solve-check.cu")
     else()
         separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+        set(wrapped "")
         if(backend STREQUAL "checked")
             # ThreadSanitizer's instrumentation without its library: the hooks are the runtime's own. -O0, because
             # optimisation narrows or drops a bad load before it is instrumented. Likewise the checks for alignment.
-            list(APPEND flags -O0 -fsanitize=thread -fsanitize=alignment)
+            list(APPEND flags -O0 -fsanitize=thread -fsanitize=alignment ${JUDGE_CHECKED_FLAGS})
+            # Also what C functions do to memory.
+            set(wrapped -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset)
         elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
             list(APPEND flags -O0)
         else()
@@ -167,7 +181,7 @@ function(judge_solve_commands variable backend source library work runtime)
              COMMAND "${JUDGE_CXX}" ${JUDGE_CPU_FLAGS} ${flags} -I "${JUDGE_CUDACPU}/include" -I "${work}"
                      -iquote "${directory}" -include cuda_runtime.h -include "${work}/rewritten.cpp"
                      -x c++ -c "${work}/solve-check.cu" -o "${work}/solve.o"
-             COMMAND "${JUDGE_CXX}" -shared "${work}/solve.o" "${runtime}/libcudacpu.so"
+             COMMAND "${JUDGE_CXX}" -shared "${work}/solve.o" "${runtime}/libcudacpu.so" ${wrapped}
                      "-Wl,--version-script=${JUDGE_EXPORTS}" "-Wl,-rpath,${runtime}" -o "${library}")
     endif()
     set(${variable} "${commands}" PARENT_SCOPE)

@@ -35,17 +35,19 @@ cudaError_t fill_rows(void* to, size_t pitch, int value, size_t width, size_t he
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind) {
-    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, __builtin_return_address(0));
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind,
+                     before(__builtin_return_address(0)));
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t) {
-    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, __builtin_return_address(0));
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind,
+                     before(__builtin_return_address(0)));
 }
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-    return fill_rows(to, pitch, value, width, height, __builtin_return_address(0));
+    return fill_rows(to, pitch, value, width, height, before(__builtin_return_address(0)));
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
-    return fill_rows(to, pitch, value, width, height, __builtin_return_address(0));
+    return fill_rows(to, pitch, value, width, height, before(__builtin_return_address(0)));
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {

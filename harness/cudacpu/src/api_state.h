@@ -7,6 +7,8 @@
 
 #include "cudacpu/api.h"
 
+#pragma GCC visibility push(hidden)
+#pragma GCC visibility push(hidden)
 namespace cudacpu {
 // Keeps an error for cudaGetLastError and returns it; success changes nothing.
 cudaError_t remember(cudaError_t error);
@@ -31,3 +33,5 @@ uint64_t most_resident_blocks(dim3 block, size_t shared_bytes);
 constexpr size_t kSharedDefault = 48 * 1024;
 constexpr size_t kSharedMost = 227 * 1024;
 }  // namespace cudacpu
+#pragma GCC visibility pop
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#pragma GCC visibility push(hidden)
 namespace cudacpu {
 struct Fiber {
     void* context = nullptr;  // of a fiber that does not run: its stack pointer (where there is assembly)
@@ -46,3 +47,4 @@ class FiberPool {
     std::vector<void*> slabs_;
 };
 }  // namespace cudacpu
+#pragma GCC visibility pop

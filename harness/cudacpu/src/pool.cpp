@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -27,6 +28,10 @@ unsigned count_cores() {
     if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
 }
+
+// OS threads that run blocks, for a signal handler to reach: the helpers, and who launches.
+constexpr size_t kMostAsked = 256;
+std::atomic<pthread_t> asked[kMostAsked], launching;
 
 class Pool {
   public:
@@ -80,11 +85,13 @@ class Pool {
         // Signals sent to the process are for the program's own threads.
         sigset_t all, old;
         sigfillset(&all);
-        for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&all, fault);
+        for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, kQuestion}) sigdelset(&all, fault);
         pthread_sigmask(SIG_SETMASK, &all, &old);
         bool started = true;
         try {
-            std::thread([this, what] { (this->*what)(); }).detach();
+            std::thread thread([this, what] { (this->*what)(); });
+            if (what == &Pool::help && helpers_ < kMostAsked) asked[helpers_] = thread.native_handle();
+            thread.detach();
         } catch (const std::system_error&) {
             started = false;  // the process may have no more threads; those there are do the work
         }
@@ -160,6 +167,7 @@ std::mutex pool_mutex;
 void forget_in_child() {
     pool = nullptr;
     this_worker = nullptr;
+    for (auto& helper : asked) helper = pthread_t();
 }
 
 Pool* the_pool() {
@@ -196,6 +204,13 @@ std::string bare(const char* name) {
 }
 }  // namespace
 
+void ask_os_threads() {
+    if (const pthread_t thread = launching) pthread_kill(thread, kQuestion);
+    for (const auto& helper : asked) {
+        if (const pthread_t thread = helper) pthread_kill(thread, kQuestion);
+    }
+}
+
 cudaError_t launch(const char* name, const void* entry, const Config& config, void (*thread)(void*),
                    void* context) {
     if (this_worker != nullptr && this_worker->current != nullptr) {
@@ -216,11 +231,16 @@ cudaError_t launch(const char* name, const void* entry, const Config& config, vo
     job.seed = orders().seed;
     job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
     job.cooperative = config.cooperative;
+    if (instrumented && races_on()) begin_launch_clocks();
+    record_running(job.name);
+    launching = pthread_self();
     if (job.blocks == 1) {
         worker()->run(&job);
     } else {
         the_pool()->run(&job);
     }
+    launching = pthread_t();
+    record_running(nullptr);
     return cudaSuccess;  // an error of the kernel itself shows at the next synchronisation, as on a GPU
 }
 

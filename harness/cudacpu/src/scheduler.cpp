@@ -40,10 +40,6 @@ struct WorkerOwner {
 };
 }  // namespace
 
-void poison_shared(volatile void* variable, size_t size) {
-    if (orders().poison >= 0) memset(const_cast<void*>(variable), orders().poison, size);
-}
-
 Worker* worker() {
     if (this_worker == nullptr) {
         static thread_local WorkerOwner owner;
@@ -66,7 +62,10 @@ Worker::Worker() : fibers_(&Worker::fiber_main), threads_(kMostThreads), warps_(
     use_alternate_stack();
 }
 
-Worker::~Worker() { munmap(reinterpret_cast<void*>(shared.lo), kSharedMapping); }
+Worker::~Worker() {
+    munmap(reinterpret_cast<void*>(shared.lo), kSharedMapping);
+    delete_shadow(shared.shadow);
+}
 
 // ---- blocks ---------------------------------------------------------------------------------------------
 
@@ -74,12 +73,22 @@ void Worker::run(Job* new_job) {
     job = new_job;
     dynamic_shared = reinterpret_cast<unsigned char*>(shared.begin);
     shared.end = shared.begin + job->shared_bytes;
+    if (instrumented && shared.shadow == nullptr) {
+        shared.shadow = new_shadow(shared.begin, kSharedMapping, false, 0);
+        shared.shadow->is_shared_memory = true;
+    }
+    if (!(instrumented && races_on())) {
+        clocks_.reset();
+    } else if (clocks_ == nullptr) {
+        clocks_.reset(new BlockClocks);
+    }
     blockDim = job->block;
     gridDim = job->grid;
     count_ = job->block.x * job->block.y * job->block.z;
     for (uint64_t block; (block = job->next.fetch_add(1, std::memory_order_relaxed)) < job->blocks;) {
         run_block(permuted(block, job->blocks, job->seed));
     }
+    if (clocks_ != nullptr) clocks_->settle();
     job = nullptr;
 }
 
@@ -88,7 +97,12 @@ void Worker::run_block(uint64_t number) {
     blockIdx = {static_cast<unsigned>(number % job->grid.x),
                 static_cast<unsigned>(number % plane / job->grid.x), static_cast<unsigned>(number / plane)};
     ++block_count;
-    poison_shared(dynamic_shared, job->shared_bytes);
+    if (clocks_ != nullptr) clocks_->begin_block(number, count_);
+    if (orders().poison >= 0) memset(dynamic_shared, orders().poison, job->shared_bytes);
+    if (shared.shadow != nullptr) {
+        shared.shadow->pattern = repeated(orders().poison);
+        mark_unwritten(shared.shadow, job->shared_bytes);
+    }
     order_threads(number);
     started_ = 0;
     alive_ = count_;
@@ -247,38 +261,69 @@ Fiber* Worker::pick() {
 // Lets every other thread have a turn: also those that have not started, which pick() would leave for last.
 void Worker::yield() {
     Thread* thread = current;
+    if (clocks_ != nullptr) clocks_->spins(thread->number);
     ready_.push(thread);
     Fiber* next = started_ < count_ ? fibers_.take() : pick();
     if (next != thread->fiber) switch_to(next);
 }
 
-void Worker::deadlock() {
-    std::string waits;
-    auto add = [&](uint32_t threads, const std::string& what) {
-        if (threads == 0) return;
-        if (!waits.empty()) waits += ", ";
-        waits += std::to_string(threads) + (threads == 1 ? " thread waits in " : " threads wait in ") + what;
-    };
-    add(static_cast<uint32_t>(at_barrier_.size()), "__syncthreads");
-    for (uint32_t i = 0; i < (count_ + kWarpLanes - 1) / kWarpLanes; ++i) {
-        for (const Meeting& meeting : warps_[i].meetings) {
-            const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(meeting.arrived));
-            char mask[16];
-            snprintf(mask, sizeof mask, "0x%08x", meeting.mask);
-            add(static_cast<uint32_t>(__builtin_popcount(meeting.arrived)),
-                std::string(name_of(threads_[i * kWarpLanes + lane].op)) + " (warp " + std::to_string(i) +
-                    ", mask " + mask + ")");
+// "12 threads wait in __syncthreads at @0x1234", for each place where some do.
+std::string Worker::who_waits(const std::vector<const Thread*>& threads, const std::string& what) const {
+    std::vector<std::pair<const void*, size_t>> sites;
+    for (const Thread* thread : threads) {
+        auto found =
+            std::find_if(sites.begin(), sites.end(), [=](auto& site) { return site.first == thread->site; });
+        if (found == sites.end()) {
+            sites.emplace_back(thread->site, 1);
+        } else {
+            ++found->second;
         }
     }
-    fatal("deadlock in kernel '%s', block (%u, %u, %u): %s", job->name, blockIdx.x, blockIdx.y, blockIdx.z,
-          waits.c_str());
+    std::string text;
+    for (const auto& [site, count] : sites) {
+        if (!text.empty()) text += ", ";
+        text += formatted("%zu %s in %s%s", count, count == 1 ? "thread waits" : "threads wait", what.c_str(),
+                          place(before(site)).c_str());
+    }
+    return text;
+}
+
+void Worker::deadlock() {
+    std::string waits = who_waits({at_barrier_.begin(), at_barrier_.end()}, "__syncthreads");
+    // Warps that wait for the same lanes in the same operation make one clause.
+    struct Group {
+        WarpOp op;
+        uint32_t mask, warp, more;
+        std::vector<const Thread*> lanes;
+    };
+    std::vector<Group> groups;
+    for (uint32_t i = 0; i < (count_ + kWarpLanes - 1) / kWarpLanes; ++i) {
+        for (const Meeting& meeting : warps_[i].meetings) {
+            const Thread* first = &threads_[i * kWarpLanes];
+            const WarpOp op = first[__builtin_ctz(meeting.arrived)].op;
+            auto group = std::find_if(groups.begin(), groups.end(),
+                                      [&](const Group& g) { return g.op == op && g.mask == meeting.mask; });
+            if (group == groups.end()) group = groups.insert(groups.end(), Group{op, meeting.mask, i, 0, {}});
+            group->more += group->warp != i;
+            for (uint32_t left = meeting.arrived; left != 0; left &= left - 1)
+                group->lanes.push_back(first + __builtin_ctz(left));
+        }
+    }
+    for (const Group& group : groups) {
+        const std::string more = group.more > 0 ? formatted(" and %u more", group.more) : "";
+        if (!waits.empty()) waits += ", ";
+        waits += who_waits(group.lanes, formatted("%s (warp %u%s, mask 0x%08x)", name_of(group.op),
+                                                  group.warp, more.c_str(), group.mask));
+    }
+    fatal("deadlock in %s: %s", running_block().c_str(), waits.c_str());
 }
 
 // ---- the barrier ----------------------------------------------------------------------------------------
 
-BarrierResult Worker::barrier(bool predicate) {
+BarrierResult Worker::barrier(bool predicate, const void* site) {
     Thread* thread = current;
     thread->predicate = predicate;
+    thread->site = site;
     at_barrier_.push_back(thread);
     if (at_barrier_.size() == alive_) {
         release_barrier();
@@ -291,28 +336,44 @@ BarrierResult Worker::barrier(bool predicate) {
 void Worker::release_barrier() {
     BarrierResult result = {0, static_cast<int>(at_barrier_.size())};
     for (const Thread* thread : at_barrier_) result.holds += thread->predicate;
+    look_at_sites();
+    if (clocks_ != nullptr) clocks_->barrier();
     for (Thread* thread : at_barrier_) {
         thread->barrier_result = result;
         if (thread != current) ready_.push(thread);  // the last to come goes on at once
     }
     at_barrier_.clear();
+}
+
+// A barrier is for all threads of the block, and for all of them in the same place.
+void Worker::look_at_sites() {
+    const void* site = at_barrier_[0]->site;
     if (alive_ != count_) {
         record_undefined(
-            "kernel '%s', block (%u, %u, %u): %u of %u threads ended before a __syncthreads that the others "
-            "reached",
-            job->name, blockIdx.x, blockIdx.y, blockIdx.z, count_ - alive_, count_);
+            site, nullptr,
+            formatted("%s: %u of %u threads ended before a __syncthreads that the others reached%s",
+                      running_block().c_str(), count_ - alive_, count_, place(before(site)).c_str()));
+    }
+    // Only where nothing was optimised is a place in the code one place in the source.
+    if (!instrumented) return;
+    for (const Thread* thread : at_barrier_) {
+        if (thread->site == site) continue;
+        record_undefined(site, thread->site,
+                         running_block() + ": one barrier, in different places: " +
+                             who_waits({at_barrier_.begin(), at_barrier_.end()}, "__syncthreads"));
+        break;
     }
 }
 
 // ---- the barrier of a grid
 // ----------------------------------------------------------------------------------
 
-void Worker::grid_barrier() {
+void Worker::grid_barrier(const void* site) {
     if (!job->cooperative) {
         fatal("kernel '%s': a grid can wait for itself only after cudaLaunchCooperativeKernel", job->name);
     }
     const uint64_t before = grid_epoch_;
-    barrier(false);
+    barrier(false, site);
     // The first to come here waits for the other blocks; the whole OS thread is this block's.
     if (grid_epoch_ != before) return;
     ++grid_epoch_;
@@ -340,6 +401,7 @@ void Job::complete_grid_barrier() {
         fatal("deadlock in kernel '%s': %llu blocks wait for the grid, %llu ended without that", name,
               static_cast<unsigned long long>(grid_waiting_), static_cast<unsigned long long>(grid_ended_));
     }
+    if (instrumented && races_on()) grid_barrier_clocks();
     grid_waiting_ = 0;
     ++grid_generation_;
     grid_wake_.notify_all();
@@ -358,13 +420,21 @@ static Worker* in_kernel(const char* what) {
     return self;
 }
 
-BarrierResult barrier(bool predicate) { return in_kernel("__syncthreads")->barrier(predicate); }
-
-uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {
-    return in_kernel(name_of(op))->warp_meet(op, mask, value, operand, width);
+BarrierResult barrier(bool predicate) {
+    return in_kernel("__syncthreads")->barrier(predicate, __builtin_return_address(0));
 }
 
-void grid_barrier() { in_kernel("grid.sync()")->grid_barrier(); }
+uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {
+    return in_kernel(name_of(op))->warp_meet(op, mask, value, operand, width, __builtin_return_address(0));
+}
+
+void watch_fence() {
+    const Worker* self = this_worker;
+    if (self != nullptr && self->current != nullptr && self->clocks() != nullptr)
+        self->clocks()->fence(self->current->number);
+}
+
+void grid_barrier() { in_kernel("grid.sync()")->grid_barrier(__builtin_return_address(0)); }
 bool grid_is_cooperative() { return in_kernel("grid.is_valid()")->job->cooperative; }
 
 uint32_t active_mask() { return in_kernel("__activemask")->active_mask(__builtin_return_address(0)); }

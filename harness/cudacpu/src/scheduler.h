@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cudacpu/launch.h"
@@ -14,7 +16,9 @@
 #include "cudacpu/warp.h"
 #include "fiber.h"
 #include "memory.h"
+#include "races.h"
 
+#pragma GCC visibility push(hidden)
 namespace cudacpu {
 constexpr uint32_t kMostThreads = 1024;
 constexpr uint32_t kWarpLanes = 32;
@@ -60,7 +64,7 @@ struct Thread {
     // What it brought to a barrier.
     bool predicate;
     BarrierResult barrier_result;
-    const void* site;  // where it asked for the active mask
+    const void* site;  // where in the program it waits
 
     uint32_t lane() const { return number % kWarpLanes; }
 };
@@ -104,13 +108,17 @@ class Worker {
     void run(Job* job);  // blocks until none is left
 
     // For the running thread:
-    BarrierResult barrier(bool predicate);
-    uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width);
+    BarrierResult barrier(bool predicate, const void* site);
+    uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width,
+                       const void* site);
     uint32_t active_mask(const void* site);
     void yield();
-    void grid_barrier();
+    void grid_barrier(const void* site);
     // Gives up the whole grid, as a GPU does after an error; launches and copies fail from then on.
     [[noreturn]] void abandon(cudaError_t error);
+
+    // Of the block that it runs; null while nobody looks for races.
+    BlockClocks* clocks() const { return clocks_.get(); }
 
     Job* job = nullptr;
     Thread* current = nullptr;  // null outside kernels
@@ -129,12 +137,15 @@ class Worker {
     void make_current(Thread* thread);
     void switch_to(Fiber* fiber);
     void release_barrier();
+    void look_at_sites();
+    std::string who_waits(const std::vector<const Thread*>& threads, const std::string& what) const;
     static bool complete(const Warp& warp, const Meeting& meeting);
     void finish_meeting(Warp& warp, size_t position);
     void answer(Thread* first, uint32_t arrived);
     bool release_active_mask();
     [[noreturn]] void deadlock();
 
+    std::unique_ptr<BlockClocks> clocks_;
     FiberPool fibers_;
     Fiber home_;  // the OS thread's own stack
     std::vector<Thread> threads_;
@@ -155,8 +166,12 @@ extern __thread Worker* this_worker __attribute__((tls_model("initial-exec")));
 // This OS thread's worker, made when first asked for.
 Worker* worker();
 
+// For a fence of the running thread.
+void watch_fence();
+
 // Which block is the number-th to run under a seed.
 uint64_t permuted(uint64_t number, uint64_t count, uint64_t seed);
 
 const char* name_of(WarpOp op);
 }  // namespace cudacpu
+#pragma GCC visibility pop

@@ -78,19 +78,22 @@ const char* name_of(WarpOp op) {
     }
 }
 
-uint64_t Worker::warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {
+uint64_t Worker::warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width,
+                           const void* site) {
     Thread* thread = current;
     Warp& warp = warps_[thread->number / kWarpLanes];
     const uint32_t own = 1u << thread->lane();
     thread->op = op;
+    thread->site = site;
     thread->mask = mask;
     thread->value = value;
     thread->operand = operand;
     thread->width = width == 0 || width > kWarpLanes ? kWarpLanes : width;
     if ((mask & own) == 0) {
-        record_undefined(
-            "kernel '%s', block (%u, %u, %u): lane %u calls %s with mask 0x%08x, which leaves it out",
-            job->name, blockIdx.x, blockIdx.y, blockIdx.z, thread->lane(), name_of(op), mask);
+        record_undefined(site, nullptr,
+                         formatted("%s: lane %u of warp %u calls %s with mask 0x%08x, which leaves it out%s",
+                                   running_block().c_str(), thread->lane(), thread->number / kWarpLanes,
+                                   name_of(op), mask, place(before(site)).c_str()));
         answer(thread - thread->lane(), own);
         return thread->value;
     }
@@ -113,7 +116,19 @@ bool Worker::complete(const Warp& warp, const Meeting& meeting) {
 void Worker::finish_meeting(Warp& warp, size_t position) {
     const uint32_t arrived = warp.meetings[position].arrived;
     warp.meetings.erase(warp.meetings.begin() + static_cast<std::ptrdiff_t>(position));
-    Thread* first = &threads_[static_cast<size_t>(&warp - warps_.data()) * kWarpLanes];
+    const uint32_t number = static_cast<uint32_t>(&warp - warps_.data());
+    Thread* first = &threads_[number * kWarpLanes];
+    if (clocks_ != nullptr) clocks_->meeting(number, arrived);
+    const Thread& one = first[__builtin_ctz(arrived)];
+    each_lane(arrived, [&](uint32_t lane) {
+        if (!instrumented || first[lane].op == one.op) return;  // an optimiser merges calls, and their lines
+        record_undefined(
+            one.site, first[lane].site,
+            formatted("%s: lanes of warp %u meet in different operations: lane %u in %s%s, lane %u in %s%s",
+                      running_block().c_str(), number, one.lane(), name_of(one.op),
+                      place(before(one.site)).c_str(), lane, name_of(first[lane].op),
+                      place(before(first[lane].site)).c_str()));
+    });
     answer(first, arrived);
     each_lane(arrived, [&](uint32_t lane) {
         if (&first[lane] != current) ready_.push(&first[lane]);
@@ -144,10 +159,11 @@ void Worker::answer(Thread* first, uint32_t arrived) {
                     thread.value =
                         0;  // undefined in CUDA; what an H200 gives, for exited and for masked lanes
                     record_undefined(
-                        "kernel '%s', block (%u, %u, %u): lane %u reads lane %u by %s (mask 0x%08x), which "
-                        "takes no part",
-                        job->name, blockIdx.x, blockIdx.y, blockIdx.z, lane, source, name_of(thread.op),
-                        thread.mask);
+                        thread.site, nullptr,
+                        formatted(
+                            "%s: lane %u of warp %u reads lane %u by %s (mask 0x%08x), which takes no part%s",
+                            running_block().c_str(), lane, thread.number / kWarpLanes, source,
+                            name_of(thread.op), thread.mask, place(before(thread.site)).c_str()));
                 }
                 break;
             }

@@ -371,25 +371,28 @@ static inline double __uint2double_rn(unsigned x) { return x; }
 
 // ---- loads and stores with a cache hint -----------------------------------------------------------------
 
-#define CUDACPU_LOAD(name)                    \
-    template <class T>                        \
-    CUDACPU_INLINE T name(const T* address) { \
-        return *address;                      \
+// Those that pass by the L1 serve to wait for other blocks: where numbers are concerned they are volatile.
+#define CUDACPU_LOAD(name, beside_l1)                                                                      \
+    template <class T>                                                                                     \
+    CUDACPU_INLINE T name(const T* address) {                                                              \
+        using Seen = std::conditional_t<beside_l1 && std::is_scalar<T>::value, const volatile T, const T>; \
+        return *static_cast<Seen*>(address);                                                               \
     }
-#define CUDACPU_STORE(name)                                             \
-    template <class T>                                                  \
-    CUDACPU_INLINE void name(T* address, std::common_type_t<T> value) { \
-        *address = value;                                               \
+#define CUDACPU_STORE(name, beside_l1)                                                         \
+    template <class T>                                                                         \
+    CUDACPU_INLINE void name(T* address, std::common_type_t<T> value) {                        \
+        using Seen = std::conditional_t<beside_l1 && std::is_scalar<T>::value, volatile T, T>; \
+        *static_cast<Seen*>(address) = value;                                                  \
     }
-CUDACPU_LOAD(__ldg)
-CUDACPU_LOAD(__ldca)
-CUDACPU_LOAD(__ldcg)
-CUDACPU_LOAD(__ldcs)
-CUDACPU_LOAD(__ldcv)
-CUDACPU_LOAD(__ldlu)
-CUDACPU_STORE(__stwb)
-CUDACPU_STORE(__stcg)
-CUDACPU_STORE(__stcs)
-CUDACPU_STORE(__stwt)
+CUDACPU_LOAD(__ldg, false)
+CUDACPU_LOAD(__ldca, false)
+CUDACPU_LOAD(__ldcg, true)
+CUDACPU_LOAD(__ldcs, false)
+CUDACPU_LOAD(__ldcv, true)
+CUDACPU_LOAD(__ldlu, false)
+CUDACPU_STORE(__stwb, false)
+CUDACPU_STORE(__stcg, true)
+CUDACPU_STORE(__stcs, false)
+CUDACPU_STORE(__stwt, true)
 #undef CUDACPU_LOAD
 #undef CUDACPU_STORE

@@ -25,15 +25,15 @@
 #define __shared__ thread_local
 
 // The rewriter writes this behind the declaration of a shared variable: the first thread of a block that
-// comes by makes what earlier blocks left there unreadable.
-#define CUDACPU_SHARED(variable)                                                             \
-    {                                                                                        \
-        static_assert(sizeof(variable) <= 48 * 1024, "more shared memory than a block has"); \
-        static thread_local unsigned long long block_seen;                                   \
-        if (block_seen != ::cudacpu::block_count) {                                          \
-            block_seen = ::cudacpu::block_count;                                             \
-            ::cudacpu::poison_shared(&variable, sizeof(variable));                           \
-        }                                                                                    \
+// comes by makes what earlier blocks left there unreadable. The mark lies between this variable and the next
+// one, so that a step past the end of either is seen.
+#define CUDACPU_SHARED(variable)                                                                     \
+    {                                                                                                \
+        static_assert(sizeof(variable) <= 48 * 1024, "more shared memory than a block has");         \
+        static thread_local ::cudacpu::SharedMark cudacpu_mark;                                      \
+        if (::cudacpu::is_first_of_block(&cudacpu_mark)) {                                           \
+            ::cudacpu::begin_shared_variable(&variable, sizeof(variable), #variable, &cudacpu_mark); \
+        }                                                                                            \
     }
 
 // For the layer's own functions that touch the program's memory: inlined always, so that a tool which knows

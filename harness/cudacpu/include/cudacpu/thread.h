@@ -1,6 +1,7 @@
 // What a thread of a block knows and the ways it waits for the rest of its block.
 #pragma once
 
+#include "qualifiers.h"
 #include "types.h"
 
 // Variables, not macros: host code may well name a variable of its own `blockDim`.
@@ -17,7 +18,18 @@ CUDACPU_THREAD_VARIABLE unsigned char* dynamic_shared;
 
 // How many blocks this OS thread has begun.
 CUDACPU_THREAD_VARIABLE unsigned long long block_count;
-void poison_shared(volatile void* variable, size_t size);
+
+// Beside each shared variable: which block used it last, and a guard. No access to memory of the program.
+struct __attribute__((packed, aligned(4))) SharedMark {
+    unsigned long long block;
+    unsigned char guard[56];
+};
+__attribute__((no_sanitize("thread"))) static inline bool is_first_of_block(SharedMark* mark) {
+    if (mark->block == block_count) return false;
+    mark->block = block_count;
+    return true;
+}
+void begin_shared_variable(volatile void* variable, size_t size, const char* name, const SharedMark* mark);
 
 // The barrier of a block; returns how many of its threads came with a predicate that holds, and how many came
 // at all.
@@ -27,17 +39,18 @@ struct BarrierResult {
 BarrierResult barrier(bool predicate);
 }  // namespace cudacpu
 
-static inline void __syncthreads() { cudacpu::barrier(false); }
-static inline int __syncthreads_count(int predicate) { return cudacpu::barrier(predicate != 0).holds; }
-static inline int __syncthreads_or(int predicate) { return cudacpu::barrier(predicate != 0).holds > 0; }
-static inline int __syncthreads_and(int predicate) {
+// Inlined always, since reports name the place of the call.
+CUDACPU_INLINE void __syncthreads() { cudacpu::barrier(false); }
+CUDACPU_INLINE int __syncthreads_count(int predicate) { return cudacpu::barrier(predicate != 0).holds; }
+CUDACPU_INLINE int __syncthreads_or(int predicate) { return cudacpu::barrier(predicate != 0).holds > 0; }
+CUDACPU_INLINE int __syncthreads_and(int predicate) {
     cudacpu::BarrierResult result = cudacpu::barrier(predicate != 0);
     return result.holds == result.came;
 }
 
-static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+CUDACPU_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+CUDACPU_INLINE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+CUDACPU_INLINE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 // Lets the other threads of the block run.
 void __nanosleep(unsigned int nanoseconds);

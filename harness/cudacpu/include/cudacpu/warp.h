@@ -1,4 +1,5 @@
-// Operations in which the lanes of a warp meet: shuffles, votes, reductions, __syncwarp.
+// Operations in which the lanes of a warp meet: shuffles, votes, reductions, __syncwarp. Inlined always,
+// since reports name the place of the call.
 #pragma once
 
 #include <stdint.h>
@@ -46,7 +47,8 @@ uint64_t word_of(T value) {
 
 // Types narrower than int arrive as int, as they do through CUDA's overloads.
 template <class T>
-auto shuffle(WarpOp op, uint32_t mask, T value, uint32_t operand, int width) -> decltype(+value) {
+CUDACPU_INLINE auto shuffle(WarpOp op, uint32_t mask, T value, uint32_t operand, int width)
+    -> decltype(+value) {
     static_assert(std::is_arithmetic<T>::value, "a shuffle takes a number of 32 or 64 bits");
     static_assert(sizeof(+value) <= 8, "a shuffle takes a number of 32 or 64 bits");
     auto number = +value;
@@ -59,40 +61,40 @@ auto shuffle(WarpOp op, uint32_t mask, T value, uint32_t operand, int width) -> 
 }  // namespace cudacpu
 
 template <class T>
-auto __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
+CUDACPU_INLINE auto __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
     return cudacpu::shuffle(cudacpu::WarpOp::shuffle, mask, value, static_cast<uint32_t>(lane), width);
 }
 template <class T>
-auto __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+CUDACPU_INLINE auto __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
     return cudacpu::shuffle(cudacpu::WarpOp::shuffle_up, mask, value, delta, width);
 }
 template <class T>
-auto __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+CUDACPU_INLINE auto __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
     return cudacpu::shuffle(cudacpu::WarpOp::shuffle_down, mask, value, delta, width);
 }
 template <class T>
-auto __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+CUDACPU_INLINE auto __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
     return cudacpu::shuffle(cudacpu::WarpOp::shuffle_xor, mask, value, static_cast<uint32_t>(lane_mask),
                             width);
 }
 
-static inline void __syncwarp(unsigned mask = 0xffffffffu) {
+CUDACPU_INLINE void __syncwarp(unsigned mask = 0xffffffffu) {
     cudacpu::warp_meet(cudacpu::WarpOp::sync, mask, 0);
 }
-// Inlined always, since lanes are told apart by the place of the call.
+// Lanes are told apart by the place of the call.
 CUDACPU_INLINE unsigned __activemask() { return cudacpu::active_mask(); }
-static inline int __all_sync(unsigned mask, int predicate) {
+CUDACPU_INLINE int __all_sync(unsigned mask, int predicate) {
     return static_cast<int>(cudacpu::warp_meet(cudacpu::WarpOp::all, mask, predicate != 0));
 }
-static inline int __any_sync(unsigned mask, int predicate) {
+CUDACPU_INLINE int __any_sync(unsigned mask, int predicate) {
     return static_cast<int>(cudacpu::warp_meet(cudacpu::WarpOp::any, mask, predicate != 0));
 }
-static inline unsigned __ballot_sync(unsigned mask, int predicate) {
+CUDACPU_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
     return static_cast<unsigned>(cudacpu::warp_meet(cudacpu::WarpOp::ballot, mask, predicate != 0));
 }
 
 #define CUDACPU_REDUCE(name, type, op)                                                    \
-    static inline type name(unsigned mask, type value) {                                  \
+    CUDACPU_INLINE type name(unsigned mask, type value) {                                 \
         return static_cast<type>(                                                         \
             cudacpu::warp_meet(cudacpu::WarpOp::op, mask, static_cast<uint32_t>(value))); \
     }

@@ -1,0 +1,15 @@
+// problem: subtract_one
+// bug: atomics on a counter that one thread may set to zero after them
+// found: race in count at 7 and 8
+__global__ void count(const float* input, float* output, int N) {
+    __shared__ int threads;
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (threadIdx.x == 0) threads = 0;
+    atomicAdd(&threads, 1);
+    __syncthreads();
+    if (i < N) output[i] = input[i] - (threads >= 0 ? 1.0f : 0.0f);
+}
+extern "C" void solve(const float* input, float* output, int N) {
+    count<<<(N + 255) / 256, 256>>>(input, output, N);
+    cudaDeviceSynchronize();
+}
