@@ -265,6 +265,43 @@ def replay(file: Path, backend: str | None, json_path: Path | None) -> None:
     sys.exit(0 if row.verdict == rows.ACCEPTED else 1)
 
 
+@cli.command()
+@click.option("--full", is_flag=True, help="The whole corpus and not a sample of every kind.")
+@click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run: its seed.")
+@click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
+def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -> None:
+    """Try the machine's tools, the problems on mutants, and the judge on a corpus of bad and good submissions."""
+    from harness import corpus, report
+    from harness import doctor as examining
+    from harness.backend import choose, machine
+    from harness.problems import PROBLEMS
+    from harness.progress import Progress
+    from harness.selftest import self_test
+
+    chosen = choose(backend, needs_nvcc=True)
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    json_file = report.open_json(json_path) if json_path else None
+    click.echo(f"backend {chosen.name} ({chosen.reason}), seed {seed}", err=True)
+    with Progress() as progress:
+        findings = list(examining.examine_machine(chosen, seed, progress))
+        outcomes = []
+        for problem in PROBLEMS.values():
+            progress.start(f"mutants of {problem.name}")
+            outcomes += self_test(problem, seed)
+        specimens = corpus.read_corpus()
+        tallies = examining.judge_corpus(specimens if full else examining.quick(specimens), chosen.name, seed, progress)
+    report.print_examination(findings, outcomes, tallies)
+    if not specimens:
+        click.echo("the corpus was left out: it comes with the source tree, not with the package", err=True)
+    if json_file:
+        found = {"machine": findings, "mutants": outcomes, "corpus": tallies}
+        report.write_json(json_file, [], machine(chosen), examination=found)
+    broken = any(finding.state == examining.BROKEN for finding in findings)
+    missed = any(outcome.caught == 0 for outcome in outcomes)
+    sys.exit(1 if broken or missed or any(tally.unexpected for tally in tallies) else 0)
+
+
 @cli.command("report")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN.json")
 @click.option("-o", "target", metavar="FILE.html", type=click.Path(path_type=Path), help="[default: RUN.html]")

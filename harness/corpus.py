@@ -78,8 +78,9 @@ def read_specimen(path: Path) -> Specimen:
     return Specimen(path, tuple((match[1], match[2]) for match in matches if match))
 
 
-def read_corpus(folder: Path = FOLDER) -> list[Specimen]:
-    return [read_specimen(path) for path in sorted(folder.rglob("*")) if path.suffix in (".cu", ".py")]
+def read_corpus() -> list[Specimen]:
+    """Every specimen in FOLDER; none where the package was installed without the source tree."""
+    return [read_specimen(path) for path in sorted(FOLDER.rglob("*")) if path.suffix in (".cu", ".py")]
 
 
 def run(specimens: Iterable[Specimen], backend: str, seed: int | None = None) -> Run:

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +18,10 @@ from harness.anatomy import lines
 from harness.errors import UsageError
 from harness.profiling import MOVED, Profile
 from harness.rows import Duel, Row
+
+if TYPE_CHECKING:
+    from harness.doctor import Finding, Tally
+    from harness.selftest import Outcome
 
 SCHEMA = 1
 
@@ -89,6 +93,45 @@ def print_duels(duels: Sequence[Duel]) -> None:
             out.print(f"copy kernel {duel.copy_us:.2f} us in the same rounds")
         for warning in duel.warnings:
             out.print(Text(f"warning: {_printable(warning)}"), soft_wrap=True)
+
+
+def print_examination(findings: list[Finding], outcomes: list[Outcome], tallies: list[Tally]) -> None:
+    """What a doctor found: the machine, the problems, and of the corpus every kind."""
+    out = console()
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for finding in findings:
+        style = {"ok": "green", "absent": "yellow", "broken": "bold red"}[finding.state]
+        table.add_row(finding.name, Text(finding.state, style=style), Text(_printable(finding.text)))
+    out.print(table)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("problem", "mutant"):
+        table.add_column(name)
+    table.add_column("caught", justify="right")
+    for outcome in outcomes:
+        missed = "" if outcome.caught else "  MISSED"
+        table.add_row(outcome.problem, outcome.mutant, f"{outcome.caught} of {outcome.applicable} cases{missed}")
+    out.print()
+    out.print(table)
+    bad, good = ([tally for tally in tallies if (tally.kind == "good") == is_good] for is_good in (False, True))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("submissions")
+    for name in ("judged", "as expected"):
+        table.add_column(name, justify="right")
+    for tally in [*bad, *good]:
+        table.add_row(tally.kind, str(tally.count), str(tally.count - len(tally.unexpected)))
+    if tallies:
+        out.print()
+        out.print(table)
+    for tally in tallies:
+        for text in tally.unexpected:
+            out.print(Text(f"{tally.kind}: {_printable(text)}", style="bold red"), soft_wrap=True)
+    caught, rejected = (sum(len(t.unexpected) for t in group) for group in (bad, good))
+    if tallies:
+        count = sum(tally.count for tally in bad)
+        out.print(
+            f"{count - caught} of {count} bad submissions caught, "
+            f"{rejected} of {sum(tally.count for tally in good)} good ones falsely rejected"
+        )
 
 
 def print_profiles(profiles: Sequence[Profile]) -> None:
@@ -189,12 +232,20 @@ def open_json(path: Path) -> Any:
 
 
 def write_json(
-    file: Any, results: list[Row], machine: dict, *, duels: Sequence[Duel] = (), profiles: Sequence[Profile] = ()
+    file: Any,
+    results: list[Row],
+    machine: dict,
+    *,
+    duels: Sequence[Duel] = (),
+    profiles: Sequence[Profile] = (),
+    examination: dict[str, list] | None = None,
 ) -> None:
-    document = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
+    document: dict[str, Any] = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
     for name, records in (("duels", duels), ("profiles", profiles)):
         if records:
             document[name] = [record.to_json() for record in records]
+    if examination:
+        document["doctor"] = {name: [vars(record) for record in records] for name, records in examination.items()}
     file.truncate(0)
     json.dump(finite(document), file, indent=1, allow_nan=False)
     file.write("\n")
