@@ -3,9 +3,12 @@
 import json
 import re
 
+import numpy as np
 from conftest import ROOT
 
-VERBS = ("submit", "check", "bench", "compare", "profile", "board", "problems", "sweep", "report")
+VERBS = (
+    "submit", "check", "replay", "bench", "compare", "profile", "board", "problems", "sweep", "report", "doctor"
+)  # fmt: skip
 README = (ROOT / "README.md").read_text()
 
 
@@ -46,6 +49,12 @@ def test_the_wrong_answer_shown_is_what_the_judge_says(cli, tmp_path):
     shown = block_after("how to see that case alone:").split("\n", 1)[1]
     digits = re.compile(r"\d+\.\d+")  # another libm's last digits may differ
     assert digits.sub("#", done.stdout) == digits.sub("#", shown)
+    assert "it adds that 4,097 zeros fail as well" in README
+    shrunk = cli("check", "broken.cu", "--seed", "1", "--backend", "cpu", "--shrink", cwd=tmp_path).stdout
+    with np.load(re.search(r"harness replay (\S+)", shrunk)[1]) as kept:
+        x = kept["input"].view(np.float32)
+    assert x.shape == (4097,)
+    assert not x.any()
 
 
 def test_the_table_of_clocks_is_the_measurement():
