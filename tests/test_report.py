@@ -270,7 +270,7 @@ def test_a_profile_is_shown_with_its_bytes(run):
 
 def test_a_run_of_the_cpu_backend_is_emulated_and_unranked(cli, tmp_path):
     """The whole way: judge, time, report. Its times keep the order of the files, and say what they are."""
-    (tmp_path / "zeros.py").write_text((ROOT / "tests/submissions/zeros.py").read_text())
+    (tmp_path / "zeros.py").write_text((ROOT / "tests/submissions/bad/zeros.py").read_text())
     (tmp_path / "slow.py").write_text(
         "import torch\n\n\ndef solve(input, output, N):\n"
         "    for _ in range(40):\n        torch.softmax(input[:N], 0, out=output[:N])\n"

@@ -353,7 +353,7 @@ def test_a_contestant_that_fails_at_one_point_goes_on_at_the_next(cli, tmp_path,
     write("raises.py", "    if N == 2000:\n        raise ValueError('not <b>this</b> one')\n")
     write("dies.py", "    if N == 2000:\n        os._exit(3)\n")
     (tmp_path / "wrong.py").write_text(HEAD + RIGHT + "    if N == 3000:\n        output[7] = 1\n")
-    (tmp_path / "zeros.py").write_text((ROOT / "tests/submissions/zeros.py").read_text())
+    (tmp_path / "zeros.py").write_text((ROOT / "tests/submissions/bad/zeros.py").read_text())
     files = ("good.py", "raises.py", "dies.py", "wrong.py", "zeros.py")
     results = ("--json", "run.json", "--png", "run.png", "--seed", "5")
     done = cli("sweep", *files, "--n", "1000:3000:1000", *results, *FLAGS, cwd=tmp_path)
