@@ -524,28 +524,29 @@ def _judge_all(
 ) -> tuple[list[tuple[Any, Any]], str]:
     """(row, submission) of each file, and the sentence about a tool that was missing for some, or ""."""
     from harness import rows
-    from harness.judge import judge, unjudged
+    from harness.judge import building_ahead, judge, unjudged
 
     judged, missing_tool = [], ""
-    for submission in submissions:
-        progress.start(str(submission.path))
-        try:
-            row = judge(submission, session, progress.cases)
-            if shrink:
-                from harness.shrink import shrink_row
+    with building_ahead(submissions, session):
+        for submission in submissions:
+            progress.start(str(submission.path))
+            try:
+                row = judge(submission, session, progress.cases)
+                if shrink:
+                    from harness.shrink import shrink_row
 
-                progress.start(f"{submission.path}: looking for a smaller case")
-                row = shrink_row(row, submission, session)
-        except UsageError as error:
-            if len(submissions) == 1:
-                raise
-            # A missing compiler stops the .cu files, not the others.
-            missing_tool = str(error)
-            row = unjudged(submission, session, error, rows.NOT_RUN)
-        except Exception as error:  # the judge's own fault, in the one place that reports it
-            row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
-        progress.finish(row)
-        judged.append((row, submission))
+                    progress.start(f"{submission.path}: looking for a smaller case")
+                    row = shrink_row(row, submission, session)
+            except UsageError as error:
+                if len(submissions) == 1:
+                    raise
+                # A missing compiler stops the .cu files, not the others.
+                missing_tool = str(error)
+                row = unjudged(submission, session, error, rows.NOT_RUN)
+            except Exception as error:  # the judge's own fault, in the one place that reports it
+                row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
+            progress.finish(row)
+            judged.append((row, submission))
     return judged, missing_tool
 
 

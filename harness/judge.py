@@ -11,8 +11,9 @@ import sys
 import time
 import traceback
 import zlib
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -172,6 +173,28 @@ class Session:
             memory_bytes=min((4 << 30) + 8 * case_bytes, total // 2),
             timed=timed,
         )
+
+
+@contextmanager
+def building_ahead(submissions: list[Submission], session: Session) -> Iterator[None]:
+    """Compiles the files to come while others are judged: of many .cu files most of the time goes into compilers."""
+    to_come = [s for s in submissions if s.language == "cuda" and s.tree is None]
+    if len(to_come) < 2:
+        yield
+        return
+
+    def build(submission: Submission) -> None:
+        with suppress(BuildError, UsageError):  # said when its turn comes, by a build of its own
+            session.build(submission)
+
+    build(to_come[0])  # alone, since the toolchain is configured then
+    with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) - 1)) as pool:  # a core is left for judging
+        futures = [pool.submit(build, submission) for submission in to_come[1:]]
+        try:
+            yield
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 def select_cases(problem: Problem, options: Options, backend: str) -> list[Case]:

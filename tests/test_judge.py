@@ -1,11 +1,16 @@
 """What the judge does where a machine refuses something, with stand-ins for what cannot be had here."""
 
+import threading
+from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 from harness import judge as module
 from harness import rows
 from harness.arena import HostArena
-from harness.judge import Options, judge
+from harness.build import BuildError
+from harness.judge import Options, building_ahead, judge
 from harness.problems import PROBLEMS
 from harness.submission import Submission
 
@@ -44,3 +49,32 @@ def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_jud
     assert runs == [False, True]
     assert row.verdict == rows.ACCEPTED
     assert any("IPC is refused" in warning for warning in row.warnings)
+
+
+def test_cuda_files_to_come_are_built_while_others_are_judged(tmp_path):
+    built, judging, last = [], threading.Event(), threading.Event()
+
+    def build(submission):
+        if submission.path.stem != "a":
+            assert judging.wait(20), "nothing was judged meanwhile"
+        built.append(submission.path.name)
+        if submission.path.stem == "b":
+            raise BuildError("compile-error", "it does not compile")
+        if submission.path.stem == "c":
+            last.set()
+
+    session = SimpleNamespace(build=build)
+    files = [Submission(Path(name), PROBLEMS["softmax"]) for name in ("a.cu", "p.py", "b.cu", "c.cu")]
+    with building_ahead(files, session):
+        judging.set()
+        assert last.wait(20)
+    assert sorted(built) == ["a.cu", "b.cu", "c.cu"]
+
+
+@pytest.mark.parametrize("names", [["a.cu"], ["a.py", "b.py"], ["a.cu", "b.py"]])
+def test_a_single_cuda_file_is_built_when_it_is_judged(names):
+    def build(submission):
+        raise AssertionError("built ahead")
+
+    with building_ahead([Submission(Path(n), PROBLEMS["softmax"]) for n in names], SimpleNamespace(build=build)):
+        pass
