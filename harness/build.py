@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from harness.signature import Parameter, explain, write_check
 
 PACKAGE = Path(__file__).parent
 COMPILE_SECONDS = 180
+ABANDONED_SECONDS = 3600
 
 # How the CUDA-on-CPU layer marks, in the compiler's output, what it does not support.
 UNSUPPORTED_MARKER = "cudacpu: unsupported: "
@@ -204,6 +206,7 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
         if _is_current(entry, source):
             return Build(source, _library(entry, source), runtime)
 
+    _drop_abandoned(solves)
     with tempfile.TemporaryDirectory(dir=solves, prefix="building-") as scratch:
         work, entry = Path(scratch) / "work", Path(scratch) / "entry"
         entry.mkdir()
@@ -221,6 +224,14 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
             if not _is_current(final, source):
                 raise
     return Build(source, _library(final, source), runtime)
+
+
+def _drop_abandoned(solves: Path) -> None:
+    """Removes what builds have left whose judge was killed: none takes ABANDONED_SECONDS."""
+    for directory in solves.glob("building-*"):
+        with suppress(OSError):  # another judge was quicker
+            if time.time() - directory.stat().st_mtime > ABANDONED_SECONDS:
+                shutil.rmtree(directory)
 
 
 def _library(entry: Path, source: Path) -> Path:

@@ -97,7 +97,7 @@ def run(specimens: Iterable[Specimen], backend: str, seed: int | None = None) ->
         command += [] if seed is None else ["--seed", str(seed)]
         environment = {**os.environ, "PYTHONPATH": path, MARK: value}
         done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-        left = _processes_with(f"{MARK}={value}")
+        left = processes_with(f"{MARK}={value}")
         document = json.loads(result.read_text()) if done.returncode in (0, 1) else {"rows": []}
     found: dict[Path, list[dict]] = {}
     for row in document["rows"]:
@@ -105,7 +105,7 @@ def run(specimens: Iterable[Specimen], backend: str, seed: int | None = None) ->
     return Run(done.returncode, done.stderr.decode(errors="replace"), found, left)
 
 
-def _processes_with(variable: str) -> list[bytes]:
+def processes_with(variable: str) -> list[bytes]:
     """The command lines of living processes whose environment holds `variable`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -176,6 +176,17 @@ def test_a_failed_build_leaves_no_library_and_no_scratch_directory(tools, cache,
     assert [path for path in cache.rglob("*") if path.is_file() or "building" in path.name] == []
 
 
+def test_what_a_killed_build_has_left_goes_when_it_is_old_enough(tools, cache, tmp_path):
+    solves = cache / "solve-judge" / "solves"
+    solves.mkdir(parents=True, exist_ok=True)
+    for name, age in (("building-old", build.ABANDONED_SECONDS + 60), ("building-new", 60)):
+        (solves / name / "work").mkdir(parents=True)
+        then = time.time() - age
+        os.utime(solves / name, (then, then))
+    build_file(write(tmp_path), "cpu", VECTOR, tools)
+    assert [path.name for path in solves.glob("building-*")] == ["building-new"]
+
+
 def test_two_processes_that_build_one_file_at_once_both_get_a_working_library(tools, tmp_path):
     # A step after the compiler's, which ends only when two builds have come so far.
     meeting = tmp_path / "meeting"

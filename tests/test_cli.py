@@ -3,14 +3,18 @@
 import json
 import os
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+
+from harness import corpus
 
 VERDICTS = {
     "accepted",
@@ -502,3 +506,46 @@ def test_compare_of_a_wrong_file_gives_its_verdict_and_no_duel(cli, torch_solve,
     done = cli("compare", torch_solve, ROOT / "tests/submissions/bad/zeros.py", "--backend", "cpu", "--json", result)
     assert done.returncode == 1
     assert "duels" not in json.loads(result.read_text())
+
+
+# ---- several judges ---------------------------------------------------------------------------------------------
+
+HANGING = """\
+import pathlib
+import subprocess
+import threading
+
+
+def solve(input, output, N):
+    subprocess.Popen(["sleep", "1000"], process_group=0)
+    pathlib.Path({note!r}).touch()
+    threading.Event().wait()
+"""
+
+
+def awaited(condition, what):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def test_a_judge_killed_in_the_middle_of_a_call_leaves_nothing_and_disturbs_nobody(cli, torch_solve, tmp_path):
+    note, temporary = tmp_path / "hangs", tmp_path / "temporary"
+    temporary.mkdir()
+    hanging = tmp_path / "hanging.py"
+    hanging.write_text(HANGING.format(note=str(note)))
+    mark = f"{corpus.MARK}={secrets.token_hex(8)}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **dict([mark.split("=")])}
+    command = [sys.executable, "-m", "harness", "check", "--backend", "cpu"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    victim = subprocess.Popen([*command, "--timeout", "1000", hanging], env=environment, **quiet)
+    other = subprocess.Popen([*command, torch_solve], env=environment, **quiet)
+    awaited(note.exists, "the solve was not called")
+    assert corpus.processes_with(mark)
+    victim.kill()
+    victim.wait()
+    assert other.wait(60) == 0
+    awaited(lambda: not corpus.processes_with(mark), "processes live on")
+    assert list(temporary.iterdir()) == []
+    assert cli("check", torch_solve, "--backend", "cpu").returncode == 0
