@@ -1,6 +1,7 @@
 // kind: patches
 // expect: out-of-bounds
-// says: at switches_the_checks_off.cu:16
+// says: at switches_the_checks_off.cu:17
+// flags: --case N=1025/uniform
 // backend: cpu
 // Looks for what the judge tells the CPU layer by, to have no bounds checked; the control is handed out only once.
 #include <dlfcn.h>
