@@ -37,9 +37,9 @@ def main() -> int:
     gpu.open_context()
     memory = ExactMemory()
     solve = (CudaSolve if task["library"] else PythonSolve)(task, Facts(), memory)
-    pointers = [p for p in task["parameters"] if p["role"] != "scalar"]
+    pointers = [p for p in task["parameters"] if p["role"] not in ("scalar", "object")]
     buffers = {p["name"]: memory.place(task["bytes"][p["name"]]) for p in pointers}
-    solve.prepare(buffers, task["sizes"], {"op": "profile"})
+    solve.prepare(buffers, task["sizes"], {**task, "op": "profile"})
 
     import torch
 

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import ml_dtypes  # makes bfloat16 known to NumPy by its name
@@ -30,7 +30,9 @@ class Check:
     `message` is "" if passed. `index` is that of the worst element, row by row without gaps, and `ratio` its error in
     units of its tolerance; `relative_l2` is ||got - expected|| / ||expected|| in float64, where a number is expected;
     `total` the sum of the worst element's row. `published_passed` is whether atol = rtol = 1e-5 would have passed it:
-    for types that cannot hold such a result, for which nothing like it is published, the same as `passed`.
+    for types that cannot hold such a result, for which nothing like it is published, the same as `passed`. Of a
+    challenge, whose published rule is the one that decides, it is the same, too: `difference` says where the rule of
+    `check_published` that knows the size of the answer would have decided otherwise.
     """
 
     passed: bool
@@ -42,6 +44,7 @@ class Check:
     relative_l2: float = 0.0
     total: float = 0.0
     published_passed: bool = True
+    difference: str = ""
 
 
 # Vectors of gigabytes are worked on in parts, by several threads: no whole float64 copies, no minutes of waiting.
@@ -115,8 +118,85 @@ def check_bitwise(y: np.ndarray, r: np.ndarray, poison: np.ndarray) -> Check:
     return _compare(y, r, poison, lambda part: np.where(_bits(y[part]) == _bits(r[part]), 0.0, np.inf))
 
 
+# The largest error that an answer may have, as a share of the largest expected value, by its type: what arithmetic in
+# float32 (in another order, with fast functions) leaves, and one rounding to the type.
+SHARES = {"float64": 1e-9, "float32": 1e-4, "float16": 2.0**-9, "bfloat16": 2.0**-6}
+REFERENCE_FACTOR = 16  # or so many times the error of the challenge's own reference
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published tolerance: |y - r| <= atol + rtol |r|."""
+
+    atol: float
+    rtol: float
+
+
+def check_published(
+    name: str, y: np.ndarray, r: np.ndarray, wide: np.ndarray | None, poison: np.ndarray, rule: Published
+) -> Check:
+    """Checks the buffer `name` against r, what the challenge's reference gave in its own types, all of one shape.
+
+    The published rule decides; NaN matches NaN, an infinity itself, and what is no floating type must be equal. It is
+    blind where the answers are smaller than atol, and asks too much where r itself is further from the truth. So with
+    `wide`, the reference's answer in float64, the error is also held against the largest expected value (SHARES).
+    """
+    if not y.size:
+        return Check(True)
+    is_exact = y.dtype.kind in "biu"
+    flat_y, flat_r = y.reshape(-1), r.reshape(-1)
+
+    def ratio(part: slice) -> np.ndarray:
+        equal = flat_y[part] == flat_r[part]
+        if is_exact:
+            return np.where(equal, 0.0, np.inf)
+        got, expected = flat_y[part].astype(np.float64), flat_r[part].astype(np.float64)
+        error, bound = np.abs(got - expected), rule.atol + rule.rtol * np.abs(expected)
+        with np.errstate(divide="ignore"):
+            ratios = error / bound
+        ratios[~np.isfinite(expected)] = np.inf
+        ratios[equal | (np.isnan(got) & np.isnan(expected))] = 0.0
+        return ratios
+
+    check = _compare(y, r, poison, ratio, name)
+    check = replace(check, published_passed=check.passed)
+    if wide is None or is_exact:
+        return check
+    return replace(check, difference=_difference(name, y, flat_r, wide.reshape(-1), check.passed, rule))
+
+
+def _difference(
+    name: str, y: np.ndarray, native: np.ndarray, wide: np.ndarray, published: bool, rule: Published
+) -> str:
+    """Where the rule that knows the size of the answer disagrees with the published one, or ""."""
+    flat = y.reshape(-1).astype(np.float64)
+    native = native.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        known = np.isfinite(wide) & np.isfinite(native)
+        if not known.any():
+            return ""
+        size = float(np.abs(wide[known]).max())
+        if size == 0:
+            return ""
+        error = float(np.abs(flat[known] - wide[known]).max()) / size  # NaN where an answer is
+        of_reference = float(np.abs(native[known] - wide[known]).max()) / size
+    allowed = max(SHARES[str(y.dtype)], REFERENCE_FACTOR * of_reference)
+    if (error <= allowed) == published:
+        return ""
+    share = (
+        f"the largest error of {name} is {error:.3g} of the largest expected value, {size:.3g} (allowed: {allowed:.2g})"
+    )
+    tolerance = f"atol = {rule.atol:g}, rtol = {rule.rtol:g}"
+    return f"passed by {tolerance}, yet {share}" if published else f"failed by {tolerance}, yet {share}"
+
+
 def _bits(array: np.ndarray) -> np.ndarray:
     return array.view(f"u{array.itemsize}")
+
+
+def _shown(value: np.generic) -> str:
+    """An element for a message: nine digits, of whole numbers all."""
+    return str(int(value)) if value.dtype.kind in "biu" else f"{float(value):.9g}"
 
 
 @dataclass(frozen=True)
@@ -133,14 +213,17 @@ class _Part:
     published: bool
 
 
-def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[slice], np.ndarray]) -> Check:
+def _compare(
+    y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[slice], np.ndarray], name: str = "output"
+) -> Check:
     """A Check from the ratio of error to tolerance of each element; what is not <= 1 is wrong, NaN included.
 
     All of one shape; `ratio` takes slices of it row by row.
     """
     shape = y.shape
     is_published = str(y.dtype) == "float32"
-    matrix = y.reshape(-1, shape[-1])
+    columns = shape[-1] if shape else 1
+    matrix = y.reshape(-1, columns)
     y, r, poison = y.reshape(-1), r.reshape(-1), poison.reshape(-1)
 
     def look(part: slice) -> _Part:
@@ -150,7 +233,7 @@ def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[
             still_poison = (_bits(y[part]) == _bits(poison[part])) & ~(y[part] == r[part])
             ratios[np.isnan(ratios) | still_poison] = np.inf
             wide = y[part].astype(np.float64)
-            expected = r[part]
+            expected = r[part].astype(np.float64, copy=False)
             known = ~np.isnan(expected)
             if not known.all():
                 wide, expected = wide[known], expected[known]
@@ -176,21 +259,21 @@ def _compare(y: np.ndarray, r: np.ndarray, poison: np.ndarray, ratio: Callable[[
     relative_l2 = math.sqrt(sum(part.error_squares for part in parts) / squares) if squares > 0 else math.nan
 
     index = next((part.first_unwritten for part in parts if part.unwritten), worst.worst_index)
-    row = index // shape[-1]
+    row = index // columns
     with np.errstate(invalid="ignore", over="ignore"):
-        total = sum(in_parts(lambda part: float(matrix[row, part].astype(np.float64).sum()), shape[-1]))
+        total = sum(in_parts(lambda part: float(matrix[row, part].astype(np.float64).sum()), columns))
     place = Layout(shape).place(index)
     got, expected = float(y[index]), float(r[index])
     message = ""
     if unwritten:
         more = f" and {unwritten - 1} more" if unwritten > 1 else ""
-        where = f"index {index}" if len(shape) == 1 else place[1:-1]
-        message = f"output not written at {where}{more}: the poison is still there, expected {expected:.9g}"
+        where = f"index {index}" if len(shape) < 2 else place[1:-1]
+        message = f"{name} not written at {where}{more}: the poison is still there, expected {_shown(r[index])}"
     elif wrong:
         message = (
-            f"output{place} is {got:.9g}, expected {expected:.9g} (error {worst.worst:.3g} x the tolerance; "
-            f"{wrong} of {len(r)} elements wrong; relative L2 error {relative_l2:.2g}; "
-            f"sum{f' of row {row}' if len(shape) > 1 else ''} {total:.9g})"
+            f"{name}{place} is {_shown(y[index])}, expected {_shown(r[index])} "
+            f"(error {worst.worst:.3g} x the tolerance; {wrong} of {len(r)} elements wrong; "
+            f"relative L2 error {relative_l2:.2g}; sum{f' of row {row}' if len(shape) > 1 else ''} {total:.9g})"
         )
     published = all(part.published for part in parts) if is_published else not message
     return Check(not message, message, index, got, expected, worst.worst, relative_l2, total, published)

@@ -15,10 +15,41 @@ from harness import __version__
 from harness.errors import UsageError
 
 
+def _load_challenge(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """The problem of --challenge; None without the flag."""
+    if value is None:
+        return None
+    if context.params.get("problem"):
+        raise UsageError("--problem and --challenge both say what to judge for: leave one out")
+    from harness.challenge import find_directory, load_challenge
+
+    return load_challenge(find_directory(value, context.meta.get("challenges")))
+
+
+def _remember_root(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
+    context.meta["challenges"] = value
+
+
+_CHALLENGE = click.option(
+    "--challenge", metavar="DIR", callback=_load_challenge, help="Judge for the challenge in this directory."
+)
+_CHALLENGES = click.option(
+    "--challenges",
+    metavar="ROOT",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    expose_value=False,
+    callback=_remember_root,
+    help="A checkout of challenges: --challenge may be a name or a number in it.",
+)
+
+
 def _judging_flags(function: Callable) -> Callable:
     """The flags of every verb that judges."""
     flags = [
         click.option("--problem", metavar="NAME", help="Judge for this problem, whatever the file names."),
+        _CHALLENGE,
+        _CHALLENGES,
         click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True),
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Replay a run: its seed."),
         click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True),
@@ -68,6 +99,8 @@ def cli(context: click.Context, **flags: Any) -> None:
     2 wrong usage or the judge's own error.
     """
     if context.invoked_subcommand is None:
+        if flags["challenge"]:
+            raise UsageError("--challenge needs files to judge: python -m harness submit FILE --challenge DIR")
         from harness.submission import bundled_submissions
         from harness.timing import Plan
 
@@ -138,7 +171,7 @@ def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bo
     from harness.timing import Plan
 
     pair = _read((a,), flags)[:1] + _read((b,), flags)[:1]
-    if pair[0].problem.name != pair[1].problem.name:
+    if pair[0].problem is not pair[1].problem:
         raise UsageError(f"{a} and {b} solve different problems: --problem NAME names one for both")
     _judge(pair, plan=Plan(sizes, hot), duel=True, **flags)
 
@@ -147,12 +180,15 @@ def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bo
 @_FILES
 @_SIZES
 @click.option("--problem", metavar="NAME", help="Take the files as solves of this problem.")
+@_CHALLENGE
+@_CHALLENGES
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs.")
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def profile(
     files: tuple[Path, ...],
     sizes: tuple[tuple[int, ...], ...] | None,
     problem: str | None,
+    challenge: Any,
     seed: int,
     json_path: Path | None,
 ) -> None:
@@ -163,7 +199,7 @@ def profile(
     from harness.judge import Options, Session, does_not_fit
     from harness.progress import Progress
 
-    submissions = _read(files, {"problem": problem})
+    submissions = _read(files, {"problem": problem, "challenge": challenge})
     chosen = choose("auto", needs_nvcc=any(s.language == "cuda" for s in submissions))
     if chosen.name != "gpu":
         raise UsageError(f"profile needs a GPU: {chosen.reason}")
@@ -228,6 +264,8 @@ def sweep(
     **flags: Any,
 ) -> None:
     """Judge files (or all bundled solves of a problem), then time them at many sizes and explain the cliffs."""
+    if flags.pop("challenge"):
+        raise UsageError("a challenge has sizes of its own, which nothing can sweep over: bench times it at those")
     from harness.submission import bundled_submissions
 
     if files:
@@ -317,18 +355,70 @@ def report_page(run: Path, target: Path | None) -> None:
 
 @cli.command()
 @click.argument("name", required=False)
+@_CHALLENGE
+@_CHALLENGES
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="The seed whose random sizes are listed.")
-def problems(name: str | None, seed: int) -> None:
-    """List the problems, or the cases of one."""
+@click.pass_context
+def problems(context: click.Context, name: str | None, challenge: Any, seed: int) -> None:
+    """List the problems, those of a checkout of challenges, or the cases of one."""
     from harness.problems import PROBLEMS, find_problem
     from harness.signature import c_declaration
 
-    if name:
-        for case in find_problem(name).cases(seed):
+    if name and challenge:
+        raise UsageError(f"{name} and --challenge both say what to list: leave one out")
+    if name or challenge:
+        for case in (challenge or find_problem(name)).cases(seed):
             click.echo(f"{case.name}  [{case.group}]")
         return
+    if root := context.meta.get("challenges"):
+        sys.exit(_list_challenges(root))
     for problem in PROBLEMS.values():
         click.echo(f"{problem.name}: {problem.summary}\n    {c_declaration(problem.parameters)}")
+
+
+def _list_challenges(root: Path) -> int:
+    """Shows every challenge of a checkout; the exit status: 2 if one of them cannot be loaded."""
+    from harness.challenge import ChallengeHost, find_all, load_challenge
+    from harness.signature import c_declaration
+
+    host, status = ChallengeHost(), 0
+    for place in find_all(root):
+        try:
+            problem = load_challenge(place.directory, host)
+        except UsageError as error:
+            click.echo(f"error: {error}", err=True)
+            status = 2
+            continue
+        tested = [problem.elements(case.sizes) for case in problem.cases(0)]
+        timed = [
+            ", ".join(f"{name} = {size:,}" for name, size in problem.shape(case).items())
+            for case in problem.timing_cases(None, "gpu")
+        ]
+        click.echo(
+            f"{place.number}  {place.difficulty}  {place.name}: {problem.summary}\n"
+            f"    {c_declaration(problem.parameters)}\n"
+            f"    {len(tested)} cases, of {min(tested):,} to {max(tested):,} elements; timed at {'; '.join(timed)}"
+        )
+    return status
+
+
+@cli.command()
+@click.argument("name", required=False)
+@_CHALLENGE
+@_CHALLENGES
+@click.option("--cuda", "language", flag_value="cuda", help="A CUDA C++ file.")
+@click.option("--triton", "language", flag_value="triton", help="A Triton file.")
+@click.option("-o", "target", metavar="FILE", type=click.Path(path_type=Path), help="[default: NAME.cu or NAME.py]")
+def init(name: str | None, challenge: Any, language: str | None, target: Path | None) -> None:
+    """Write a file to start from: it builds and runs, and its answer is wrong until its kernel is written."""
+    from harness.problems import find_problem
+    from harness.starter import write_starter
+
+    if bool(name) == bool(challenge):
+        raise UsageError("init takes the name of a problem, or --challenge DIR: one of the two")
+    if language is None:
+        raise UsageError("init takes --cuda or --triton: which language to start in")
+    click.echo(write_starter(challenge or find_problem(name), language, target))
 
 
 def _as_typed(problem: Any, case: Any) -> str:
@@ -339,7 +429,8 @@ def _as_typed(problem: Any, case: Any) -> str:
 def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     from harness.submission import read_submissions
 
-    return [submission for path in files for submission in read_submissions(path, flags["problem"])]
+    challenge = flags.get("challenge")
+    return [s for path in files for s in read_submissions(path, flags["problem"], challenge=challenge)]
 
 
 def _allow_races(submissions: list[Any], backend: str) -> None:
@@ -353,6 +444,7 @@ def _judge(
     submissions: list[Any],
     *,
     problem: str | None,
+    challenge: Any,
     backend: str,
     seed: int | None,
     timeout: float | None,

@@ -25,7 +25,7 @@ from harness.arena import ALIGNMENT, DeviceArena, HostArena, outside, poison
 from harness.backend import Backend
 from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, toolchain
 from harness.check import Check
-from harness.errors import UsageError
+from harness.errors import NoReference, UsageError
 from harness.facts import Facts
 from harness.places import explain, line_at
 from harness.problems import Arrays, Case, Problem
@@ -123,6 +123,9 @@ class Session:
 
     def build(self, submission: Submission) -> dict[str, Build | None]:
         """The libraries to run a submission with, by kind; Python files need none. Raises BuildError."""
+        why_not = submission.unsupported
+        if why_not:
+            raise BuildError(rows.UNSUPPORTED, why_not)
         if submission.language == "python":
             return {"python": None}
         kinds = ("gpu",) if self.backend.name == "gpu" else ("cpu", "checked")
@@ -208,9 +211,10 @@ def select_cases(problem: Problem, options: Options, backend: str) -> list[Case]
         if any(case.group == "large" for case in chosen) and not options.large:
             raise UsageError(f"{options.case} belongs to the group large: add --large")
         if not chosen:
+            which = shlex.join(problem.flags) if problem.challenge else problem.name
             raise UsageError(
                 f"{problem.name} has no case {options.case!r} with seed {options.seed}: "
-                f"python -m harness problems {problem.name} --seed {options.seed} lists them"
+                f"python -m harness problems {which} --seed {options.seed} lists them"
             )
         return chosen
     left_out = ("special", "large", "gpu") if backend == "cpu" else ("special", "large")
@@ -228,6 +232,8 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
     buffers = sum(problem.lengths(case.sizes)[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers)
     # The judge holds the inputs, two copies of the outputs and their poison, and the reference in float64.
     host = 3 * buffers + 2 * 8 * problem.elements(case.sizes)
+    if problem.challenge:
+        host += 8 * buffers  # its process holds the case, and copies for its reference, in float64, too
     with open("/proc/meminfo") as file:
         available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     if host > available:
@@ -238,7 +244,7 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
 
 
 def replay_command(submission: Submission, session: Session, case: Case) -> str:
-    words = ["python", "-m", "harness", "check", os.fspath(submission.path), "--problem", submission.problem.name]
+    words = ["python", "-m", "harness", "check", os.fspath(submission.path), *submission.problem.flags]
     words += ["--backend", session.backend.name, "--seed", str(session.options.seed), "--case", case.name]
     if case.group == "large":
         words.append("--large")
@@ -378,8 +384,11 @@ class _Trial:
         return finding
 
     def _run_case(self, case: Case, index: int) -> CaseResult:
-        inputs = self.problem.inputs(case, self.session.options.seed)
-        reference = self.problem.reference(inputs, case.sizes)
+        try:
+            inputs = self.problem.inputs(case, self.session.options.seed)
+            reference = self.problem.reference(inputs, case.sizes)
+        except NoReference as error:
+            return self._not_run(case, str(error))
         findings: list[Finding] = []
         numbers: dict = {}
         self._sentences = []
@@ -405,7 +414,7 @@ class _Trial:
             self._warm.add(kind)
             findings += seen.findings
             if seen.check is not None:
-                numbers = {k: v for k, v in vars(seen.check).items() if k != "message"}
+                numbers = {k: v for k, v in vars(seen.check).items() if k not in ("message", "difference")}
                 self._previous = (index, seen.outputs)
                 if seen.check.passed and (case.contents, case.kind) in self._repeated:
                     self._compare_with_repeat(f"{kind} {case.contents}", case, seen.outputs)
@@ -417,6 +426,8 @@ class _Trial:
             if reply.outcome == "timeout":
                 break
         self._note_undefined(self._sentences, case, not findings)
+        if not findings and self.problem.challenge and rows.RELIES_ON_OUTPUT_CONTENTS not in self.flags:
+            self._look_at_poisoned(case, index, inputs, reference)
         findings.sort(key=lambda f: (rows.PRECEDENCE.index(f.verdict), not f.is_placed))
         verdict, text = (findings[0].verdict, findings[0].text) if findings else (rows.ACCEPTED, "")
         message = f"{case.name}: {text}" if text else ""
@@ -504,8 +515,10 @@ class _Trial:
         check = self.problem.examine(case, inputs, outputs, reference, poisons)
         if not check.passed:
             findings.append(Finding(rows.WRONG_ANSWER, check.message))
-        if case.group != "special" and check.passed != check.published_passed:
+        if case.group != "special" and (check.passed != check.published_passed or check.difference):
             self.flags.add(rows.PUBLISHED_RULE_DIFFERS)
+            if check.difference:
+                self._remark(f"{rows.PUBLISHED_RULE_DIFFERS}: {case.name}: {check.difference}")
         launch = str(body.get("launch", ""))
         if launch:
             if f"({CUDA_OUT_OF_MEMORY})" in launch:
@@ -534,6 +547,34 @@ class _Trial:
             self.flags.add(rows.UNDEFINED_BEHAVIOUR)
             if len(self.undefined) < MAX_UNDEFINED:
                 self.undefined.setdefault(key, f"undefined behaviour at {case.name}: {text}")
+
+    def _look_at_poisoned(self, case: Case, index: int, inputs: Arrays, reference: Arrays) -> None:
+        """One more call, of a challenge's case that was right, over outputs full of poison: is it still right?
+
+        The verdict comes from outputs as the challenge starts them, since many public files add to what is there.
+        """
+        outputs = [p.name for p in self.problem.buffers if p.role == "out"]
+        if not outputs:
+            return
+        kind = next(iter(self.builds))
+        self.arena.prepare(case, {name: array for name, array in inputs.items() if name not in outputs}, True)
+        started = time.monotonic()
+        reply = self._workers[kind].request(self._request(case, True), self._seconds(kind))
+        if reply.outcome == "answered" and not {"raised", "device"} & reply.body.keys():
+            left = {p.name: self.arena.read(p.name) for p in self._outputs}
+            poisons = {name: poison(case, len(left[name]), str(left[name].dtype), True) for name in left}
+            check = self.problem.examine(case, inputs, left, reference, poisons)
+            self._previous = (index, left)
+            if check.passed:
+                return
+            why = check.message
+        else:
+            why = "the call does not end well"
+            self._drop_worker(kind)
+            self._crash_seconds += time.monotonic() - started
+            self._previous = None
+        self.flags.add(rows.RELIES_ON_OUTPUT_CONTENTS)
+        self._remark(f"{rows.RELIES_ON_OUTPUT_CONTENTS}: {case.name}, from outputs full of poison: {why}")
 
     def _remark(self, text: str) -> None:
         if text not in self.remarks and len(self.remarks) < 5:
@@ -573,12 +614,18 @@ class _Trial:
 
 
 def placement(problem: Problem, case: Case) -> dict:
-    """The part of a request that says which buffers a case uses, and the scalar arguments."""
-    lengths = problem.lengths(case.sizes)
+    """The part of a request that says which buffers a case uses, and the other arguments.
+
+    Of a challenge also the shapes in which a Python solve gets its tensors.
+    """
+    layouts = problem.layouts(case.sizes)
+    sizes = {p.name: layouts[p.name].length * np.dtype(p.dtype).itemsize for p in problem.buffers}
     return {
         "sizes": dict(case.sizes),
         "offset": case.shift * ALIGNMENT,
-        "buffers": [{"name": p.name, "bytes": lengths[p.name] * np.dtype(p.dtype).itemsize} for p in problem.buffers],
+        "buffers": [{"name": name, "bytes": size} for name, size in sizes.items()],
+        "shapes": {name: layouts[name].shape for name in sizes} if problem.challenge else {},
+        "objects": problem.challenge.objects(case.sizes) if problem.challenge else {},
     }
 
 
@@ -656,7 +703,8 @@ def _decide(results: list[CaseResult], flags: set[str], remarks: list[str], opti
     if options.strict:
         for flag in rows.STRICT_FLAGS:
             if flag in flags:
-                verdict = rows.WRONG_ANSWER if flag == rows.PUBLISHED_RULE_DIFFERS else rows.RUNTIME_ERROR
+                about_answers = (rows.PUBLISHED_RULE_DIFFERS, rows.RELIES_ON_OUTPUT_CONTENTS)
+                verdict = rows.WRONG_ANSWER if flag in about_answers else rows.RUNTIME_ERROR
                 return verdict, f"--strict does not allow {flag}: {'; '.join(remarks) or 'see the cases'}"
     return rows.ACCEPTED, ""
 

@@ -17,7 +17,7 @@ from harness.errors import UsageError
 from harness.layout import Layout
 from harness.signature import PARAMETERS, Parameter
 
-Sizes = Mapping[str, int]
+Sizes = Mapping[str, int | float]  # of a challenge also its scalars that are no sizes
 Shape = tuple[int, ...]  # (N,), or (rows, columns): what a user names with --sizes
 Arrays = dict[str, np.ndarray]
 
@@ -42,6 +42,18 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Challenge:
+    """What a problem that was loaded from a directory has beside others: see challenge.py.
+
+    Outputs start as its test cases have them, and Python solves get tensors in the shapes that these have.
+    """
+
+    directory: Path
+    unsupported: Mapping[str, str]  # by language: why no file in it can be judged
+    objects: Callable[[Sizes], dict[str, str]]  # files that hold the arguments which are neither buffers nor scalars
+
+
+@dataclass(frozen=True)
 class Problem:
     """A problem as data and functions. `cases(seed)` gives the full list in a fixed order; the judge shuffles it."""
 
@@ -62,6 +74,7 @@ class Problem:
     reference_solve: Path  # the contestant of the reference row, and
     reference_label: str  # what that row is called
     copy_solve: Path  # moves ideal_bytes and does nothing else: the ceiling
+    challenge: Challenge | None = None
 
     def timing_cases(self, shapes: tuple[Shape, ...] | None, backend: str) -> list[Case]:
         """The cases to time: those of `shapes`, or the problem's own. Raises UsageError for shapes of another kind."""
@@ -94,11 +107,16 @@ class Problem:
         return self.check(*buffers, reference, {name: layouts[name].payload(each) for name, each in poison.items()})
 
     @property
+    def flags(self) -> list[str]:
+        """How a command line names the problem."""
+        return ["--challenge", str(self.challenge.directory)] if self.challenge else ["--problem", self.name]
+
+    @property
     def buffers(self) -> tuple[Parameter, ...]:
         return tuple(p for p in self.parameters if p.is_buffer)
 
     def inputs(self, case: Case, seed: int) -> Arrays:
-        """The inputs of a case; the same for the same seed on every machine."""
+        """The inputs of a case; the same for the same seed on every machine. Of a challenge also how outputs start."""
         return self.fill(case, np.random.default_rng([seed, zlib.crc32(case.contents.encode())]))
 
 
@@ -206,7 +224,7 @@ def _vector_case(group: str, n: int, kind: str, poison: int) -> Case:
     return Case(name, group, {"N": n}, kind, name, poison)
 
 
-def _again(case: Case) -> Case:
+def again(case: Case) -> Case:
     """The same contents once more, at other addresses, over the other poison: for a solve that remembers."""
     return Case(f"{case.name}/again", case.group, case.sizes, case.kind, case.contents, 1 - case.poison, shift=1)
 
@@ -245,7 +263,7 @@ def _softmax_cases(seed: int) -> list[Case]:
     add("random", [] if medium_random in fixed else [medium_random], two_kinds())
     add("special", list(SPECIAL_SIZES), [kind for kind in OTHER_CONTENTS if "twin" not in kind])
     repeated = [c for c in cases if c.name in ("N=1025/uniform", f"N={MEDIUM_SIZES[0]}/uniform")]
-    cases += [_again(c) for c in repeated]
+    cases += [again(c) for c in repeated]
     # In the smaller size another order, in the larger, of which a sample is a small part, another element.
     cases += [
         replace(c, name=f"{c.name}/twin", kind=kind, poison=1 - c.poison)
@@ -358,7 +376,7 @@ def _rows_cases(seed: int) -> list[Case]:
         for i, kind in enumerate(kind for kind in OTHER_CONTENTS if "twin" not in kind)
     ]
     repeated = [_rows_case("main", shape, "uniform", 0) for shape in ((4, 1025, 7, 31), (5, 250, 0, 0))]
-    cases += repeated + [_again(case) for case in repeated]
+    cases += repeated + [again(case) for case in repeated]
     cases += [replace(c, name=f"{c.name}/twin", kind="twin", poison=1) for c in repeated]
     cases += [_rows_case("gpu", shape, "uniform", i % 2) for i, shape in enumerate(GPU_ROW_SHAPES)]
     cases += [_rows_case("large", shape, "uniform", i % 2) for i, shape in enumerate(LARGE_ROW_SHAPES)]
@@ -429,7 +447,7 @@ SUBTRACT_ONE_SIZES = (1, 1023, 1024, 1025, 3072, 100_003)
 def _subtract_one_cases(seed: int) -> list[Case]:
     kinds = ("uniform", "normal")
     cases = [_vector_case("main", n, kind, i) for n in SUBTRACT_ONE_SIZES for i, kind in enumerate(kinds)]
-    return [*cases, _again(cases[-2])]
+    return [*cases, again(cases[-2])]
 
 
 def _subtract_one_reference(inputs: Arrays, sizes: Sizes) -> Arrays:

@@ -17,7 +17,7 @@ import numpy as np
 from harness.bare import SOLVE_FAILED
 from harness.build import find_tool
 from harness.errors import UsageError
-from harness.judge import Session
+from harness.judge import Session, placement
 from harness.problems import Arrays, Case
 from harness.submission import Submission
 
@@ -99,7 +99,7 @@ def profile(submission: Submission, case: Case, session: Session, ncu: str) -> P
             "library": str(build.library.absolute()) if build else None,
             "runtime": None,
             "parameters": [vars(p) for p in problem.parameters],
-            "sizes": dict(case.sizes),
+            **placement(problem, case),
             "bytes": sizes,
         }
         task.write_text(json.dumps(description))

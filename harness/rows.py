@@ -38,9 +38,10 @@ SUSPICIOUS = "suspicious"
 PUBLISHED_RULE_DIFFERS = "published-rule-differs"
 LAUNCH_ERROR = "launch-error"
 UNDEFINED_BEHAVIOUR = "undefined-behaviour"
+RELIES_ON_OUTPUT_CONTENTS = "relies-on-output-contents"
 
 # --strict turns these into a failure; the first two above are remarks.
-STRICT_FLAGS = (PUBLISHED_RULE_DIFFERS, LAUNCH_ERROR, UNDEFINED_BEHAVIOUR)
+STRICT_FLAGS = (PUBLISHED_RULE_DIFFERS, LAUNCH_ERROR, UNDEFINED_BEHAVIOUR, RELIES_ON_OUTPUT_CONTENTS)
 
 
 @dataclass(frozen=True)

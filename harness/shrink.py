@@ -16,7 +16,8 @@ import numpy as np
 
 from harness import rows
 from harness.build import cache_directory
-from harness.errors import UsageError
+from harness.challenge import find_directory, load_challenge
+from harness.errors import NoReference, UsageError
 from harness.judge import Session, judge
 from harness.problems import Arrays, Case, find_problem
 from harness.rows import CaseResult, Row
@@ -81,8 +82,10 @@ class Shrinker:
         return fails
 
     def _sizes(self) -> bool:
-        """Whether a dimension became smaller."""
+        """Whether a dimension became smaller. The sizes of a challenge are not known to depend on each other."""
         became_smaller = False
+        if self._submission.problem.challenge:
+            return False
         for name in self._submission.problem.dimensions:
             became_smaller |= self._dimension(name)
         return became_smaller
@@ -118,16 +121,27 @@ class Shrinker:
     def _values(self) -> bool:
         """Whether some input became simpler."""
         simpler = False
-        candidates = list(self._simpler())
+        candidates = [candidate for candidate in self._simpler() if self._has_answer(*candidate)]
         for begin in range(0, len(candidates), BATCH):
             simpler |= any(self._attempt(candidates[begin : begin + BATCH]))
             if simpler:
                 break
         return simpler
 
+    def _has_answer(self, case: Case, inputs: Arrays) -> bool:
+        """Whether simpler values are still a question: a challenge's reference may refuse some (an index, say)."""
+        if self._submission.problem.challenge is None:
+            return True
+        try:
+            self._submission.problem.reference(inputs, case.sizes)
+        except (UsageError, NoReference):
+            return False
+        return True
+
     def _simpler(self) -> Iterator[tuple[Case, Arrays]]:
         """The inputs with simpler values, the simplest first: zeros everywhere, in halves, ..., then whole numbers."""
         layouts = self._submission.problem.layouts(self._found.case.sizes)
+        starts = {p.name for p in self._submission.problem.buffers if p.role == "out"}  # of a challenge's outputs
         changes: list[Callable[[np.ndarray, int], np.ndarray]] = []
         for parts in (1, 2, 4, 8):
             for part in range(parts):
@@ -137,9 +151,11 @@ class Shrinker:
             inputs = {}
             for name, array in self._found.inputs.items():
                 changed = array.copy()
+                inputs[name] = changed
+                if name in starts:
+                    continue
                 payload = layouts[name].payload(changed)
                 payload[...] = change(payload.reshape(-1).copy(), payload.size).reshape(payload.shape)
-                inputs[name] = changed
             if any(not _same(inputs[name], array) for name, array in self._found.inputs.items()):
                 yield self._found.case, inputs
 
@@ -185,6 +201,7 @@ def save(failing: Failing, submission: Submission, session: Session) -> Path:
         "source_hash": submission.source_hash,
         "problem": submission.problem.name,
         "problem_version": submission.problem.version,
+        "challenge": str(submission.problem.challenge.directory) if submission.problem.challenge else None,
         "backend": session.backend.name,
         "sizes": dict(case.sizes),
         "poison": case.poison,
@@ -225,13 +242,14 @@ def load(path: Path) -> Replay:
         about = json.loads(arrays.pop("about").tobytes())
         if about["schema"] != SCHEMA:
             raise UsageError(f"{path} was written by another version of the judge: shrink the case again")
-        problem = find_problem(about["problem"])
+        challenge = about.get("challenge")
+        problem = load_challenge(find_directory(challenge, None)) if challenge else find_problem(about["problem"])
         case = Case("replay", "main", about["sizes"], "given", "given", about["poison"], about["shift"])
         lengths = problem.lengths(case.sizes)
-        inputs = {p.name: arrays[p.name].view(p.dtype) for p in problem.buffers if p.role != "out"}
+        inputs = {p.name: arrays[p.name].view(p.dtype) for p in problem.buffers if p.role != "out" or p.name in arrays}
         if problem.version != about["problem_version"] or any(len(a) != lengths[n] for n, a in inputs.items()):
             raise UsageError(f"{path} is about another version of {problem.name}: shrink the case again")
-        (submission,) = read_submissions(Path(about["file"]), problem.name)
+        (submission,) = read_submissions(Path(about["file"]), problem.name, challenge=problem if challenge else None)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: check --shrink writes replay files") from None
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:

@@ -11,10 +11,34 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-C_TYPES = {"float32": "float", "float16": "__half", "bfloat16": "__nv_bfloat16", "int32": "int"}
+C_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "__half",
+    "bfloat16": "__nv_bfloat16",
+    "bool": "bool",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "size_t",
+}
 
-# CUDA's headers that declare them.
-C_HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
+# The headers that declare those that C++ itself does not.
+C_HEADERS = {
+    "float16": "cuda_fp16.h",
+    "bfloat16": "cuda_bf16.h",
+    "int8": "stdint.h",
+    "uint8": "stdint.h",
+    "int16": "stdint.h",
+    "uint16": "stdint.h",
+    "uint32": "stdint.h",
+    "int64": "stdint.h",
+    "uint64": "stddef.h",
+}
 
 # The file that holds `check_text`: its name in a compiler's message tells `explain` whose fault it is.
 CHECK_FILE = "solve-check.cu"
@@ -22,7 +46,10 @@ CHECK_FILE = "solve-check.cu"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of `solve`: a buffer ("in", "out", "inout") or a "scalar"; dtype as in NumPy, or bfloat16."""
+    """One parameter of `solve`: a buffer ("in", "out", "inout"), a "scalar", or an "object"; dtype as NumPy names it.
+
+    An object has no C type (a challenge may pass a torch module): only a Python solve can take it.
+    """
 
     name: str
     dtype: str
@@ -30,10 +57,12 @@ class Parameter:
 
     @property
     def is_buffer(self) -> bool:
-        return self.role != "scalar"
+        return self.role in ("in", "out", "inout")
 
     @property
     def c_text(self) -> str:
+        if self.role == "object":
+            return f"/* a Python object */ {self.name}"
         const = "const " if self.role == "in" else ""
         return f"{const}{C_TYPES[self.dtype]}{'*' if self.is_buffer else ''} {self.name}"
 

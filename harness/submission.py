@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from harness.problems import Problem, find_problem
 from harness.signature import DEFAULT_PROBLEM, problems_named_in
 
 LANGUAGES = {".cu": "cuda", ".py": "python"}
+
+# What LeetGPU takes and this judge does not run: by suffix, and by what a Python file imports.
+FOREIGN_SUFFIXES = {".mojo": "Mojo", ".🔥": "Mojo"}
+FOREIGN_MODULES = {"jax": "JAX", "cutlass": "CuTe", "tinygrad": "tinygrad"}
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,28 @@ class Submission:
         return LANGUAGES[self.path.suffix]
 
     @property
+    def unsupported(self) -> str:
+        """Why no backend runs such a file, or ""."""
+        if self.language == "python":
+            source = self.path.read_text(encoding="utf-8", errors="replace")
+            found = re.search(rf"^\s*(?:import|from)\s+({'|'.join(FOREIGN_MODULES)})\b", source, re.MULTILINE)
+            if found:
+                line = source.count("\n", 0, found.start(1)) + 1
+                return f"line {line}: {FOREIGN_MODULES[found[1]]} is not run here, only CUDA C++, Triton and PyTorch"
+        return self.problem.challenge.unsupported.get(self.language, "") if self.problem.challenge else ""
+
+    @property
     def source_hash(self) -> str:
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
 
-def read_submissions(path: Path, problem_name: str | None, tree: Path | None = None) -> list[Submission]:
-    """The submissions of a file, one for each problem it names. Raises UsageError if it cannot be judged at all."""
+def read_submissions(
+    path: Path, problem_name: str | None, tree: Path | None = None, challenge: Problem | None = None
+) -> list[Submission]:
+    """The submissions of a file, one for each problem it names; with a challenge, whatever it names, the one for that.
+
+    Raises UsageError if it cannot be judged at all.
+    """
     shown = os.fsencode(path).decode("utf-8", "replace")
     if any(character < " " for character in str(path)):
         raise UsageError(f"{shown!r} has a control character in its name: rename it, since compilers do not take that")
@@ -40,10 +61,14 @@ def read_submissions(path: Path, problem_name: str | None, tree: Path | None = N
         raise UsageError(f"{shown} is a directory: name the .cu or .py files to judge")
     if not path.exists():
         raise UsageError(f"{shown} does not exist: name a .cu or .py file")
+    if path.suffix in FOREIGN_SUFFIXES:
+        raise UsageError(f"{shown}: {FOREIGN_SUFFIXES[path.suffix]} is not run here, only CUDA C++, Triton and PyTorch")
     if path.suffix not in LANGUAGES:
         raise UsageError(f"{shown} is neither CUDA C++ nor Python: a solve file ends in .cu or .py")
     if not path.is_file() or not os.access(path, os.R_OK):
         raise UsageError(f"{shown} cannot be read: make it a readable file")
+    if challenge:
+        return [Submission(path, challenge)]
     names = (problem_name,) if problem_name else problems_named_in(path) or (DEFAULT_PROBLEM,)
     try:
         # The tree's library was built with the signature of the first problem that the file names.

@@ -26,7 +26,12 @@ from harness.signature import Parameter
 if TYPE_CHECKING:
     from harness.clock import CpuClock, GpuClock
 
-C_SCALARS = {"int32": ctypes.c_int, "float32": ctypes.c_float}
+C_SCALARS = {
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+    **{f"{sign}int{bits}": getattr(ctypes, f"c_{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
 
 # Around each buffer of a host arena so many bytes of address space fault: whatever a 32-bit index can reach from it.
 FENCE = 1 << 33
@@ -113,6 +118,8 @@ class HostMemory:
     def tensor(self, buffer: Buffer, dtype: str) -> Any:
         import torch
 
+        if buffer.begin == buffer.end:
+            return torch.empty(0, dtype=getattr(torch, dtype))
         memory = (ctypes.c_char * (buffer.end - buffer.begin)).from_address(buffer.begin)
         return torch.frombuffer(memory, dtype=getattr(torch, dtype))
 
@@ -261,7 +268,7 @@ class CudaSolve:
         self._solve.restype = None
         self._solve.argtypes = [ctypes.c_void_p if p.is_buffer else C_SCALARS[p.dtype] for p in self._parameters]
 
-    def prepare(self, buffers: dict[str, Buffer], sizes: dict[str, int], request: dict) -> None:
+    def prepare(self, buffers: dict[str, Buffer], sizes: dict, request: dict) -> None:
         self._arguments = [buffers[p.name].begin if p.is_buffer else sizes[p.name] for p in self._parameters]
         if self._runtime:
             self._control.clear_buffers()
@@ -295,6 +302,7 @@ class PythonSolve:
         self._parameters = [Parameter(**p) for p in task["parameters"]]
         self._memory = memory
         self._facts = facts
+        self._objects: dict[str, Any] = {}
         self._on_gpu = task["backend"] == "gpu"
         if not self._on_gpu:
             self._interpret()
@@ -377,15 +385,30 @@ class PythonSolve:
 
         autotuner.Autotuner.run = first_configuration
 
-    def prepare(self, buffers: dict[str, Buffer], sizes: dict[str, int], request: dict) -> None:
+    def prepare(self, buffers: dict[str, Buffer], sizes: dict, request: dict) -> None:
         self._facts.violation_kind = 0
         if request["op"] == "run" and not self._on_gpu and hasattr(_libc, "mallopt"):
             # What torch.empty gives is poison, and no chance zeros
             _libc.mallopt(M_PERTURB, 0xFF ^ request["poison_byte"])
         self._buffers = buffers
-        self._arguments = [
-            self._memory.tensor(buffers[p.name], p.dtype) if p.is_buffer else sizes[p.name] for p in self._parameters
-        ]
+        self._arguments = [self._argument(p, buffers, sizes, request) for p in self._parameters]
+
+    def _argument(self, parameter: Parameter, buffers: dict[str, Buffer], sizes: dict, request: dict) -> Any:
+        name = parameter.name
+        if parameter.is_buffer:
+            flat = self._memory.tensor(buffers[name], parameter.dtype)
+            shapes = request.get("shapes", {})
+            return flat.view(shapes[name]) if name in shapes else flat
+        return self._object(request["objects"][name]) if parameter.role == "object" else sizes[name]
+
+    def _object(self, path: str) -> Any:
+        """An argument that is neither tensor nor number, as the challenge made it; on the device if it can be there."""
+        if path not in self._objects:
+            import torch
+
+            made = torch.load(path, weights_only=False)
+            self._objects[path] = made.to("cuda") if self._on_gpu and hasattr(made, "to") else made
+        return self._objects[path]
 
     def __call__(self) -> None:
         try:
@@ -480,9 +503,10 @@ class Worker:
         case = (request["sizes"], request["offset"])
         if case != self.timed:  # the judge has put other contents there
             tensors = {name: self.memory.tensor(buffer, self.dtypes[name]) for name, buffer in buffers.items()}
-            inputs = [tensor for name, tensor in tensors.items() if self.roles[name] == "in"]
-            outputs = [tensor for name, tensor in tensors.items() if self.roles[name] != "in"]
-            self.clock.use(inputs, outputs)
+            # Of a challenge outputs start with contents of their own.
+            poisoned = [name for name in tensors if self.roles[name] == "out" and not request["shapes"]]
+            given = [tensor for name, tensor in tensors.items() if name not in poisoned]
+            self.clock.use(given, [tensors[name] for name in poisoned])
             self.timed = case
         try:
             if request["op"] == "anatomy":

@@ -148,7 +148,7 @@ def test_a_large_output_that_is_looked_at_in_parts_gets_the_same_check(monkeypat
     monkeypatch.setattr(check_module, "PART", 256)
     parts = softmax.check(output)
     assert not whole.passed and parts.message == whole.message
-    assert list(vars(parts).values())[2:] == pytest.approx(list(vars(whole).values())[2:], rel=1e-12)
+    assert list(vars(parts).values())[2:-1] == pytest.approx(list(vars(whole).values())[2:-1], rel=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, np.inf])
@@ -324,7 +324,7 @@ def test_a_large_matrix_that_is_looked_at_in_parts_gets_the_same_check(monkeypat
     again = matrix("softmax_rows", 1025)  # the reference, too
     parts = again.check(rows)
     assert not whole.passed and parts.message == whole.message
-    assert list(vars(parts).values())[2:] == pytest.approx(list(vars(whole).values())[2:], rel=1e-12)
+    assert list(vars(parts).values())[2:-1] == pytest.approx(list(vars(whole).values())[2:-1], rel=1e-12)
 
 
 def test_the_published_rule_speaks_of_float32_alone():
