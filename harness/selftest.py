@@ -20,12 +20,13 @@ DECIDING = ("main", "random")
 class Answer:
     """What a call would have left: payloads by name. `outputs` hold the right answer and may be changed.
 
-    `before` are the right outputs of an earlier case of the same sizes, or None.
+    `start` is what outputs hold where nobody writes: poison, of a challenge what its case gives. `before` are the right
+    outputs of an earlier case of the same sizes, or None.
     """
 
     inputs: Arrays
     outputs: Arrays
-    poison: Arrays
+    start: Arrays
     before: Arrays | None
 
 
@@ -34,12 +35,16 @@ Mutant = Callable[[Answer], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A mutant of a problem: in how many of the `applicable` cases, in which it differs from the answer, it fails."""
+    """A mutant of a problem: in how many of the `applicable` cases, in which it differs from the answer, it fails.
+
+    In the `flagged` ones a challenge's published rule and the one that knows the size of the answer disagree.
+    """
 
     problem: str
     mutant: str
     caught: int
     applicable: int
+    flagged: int = 0
 
 
 def _zeros(answer: Answer) -> None:
@@ -55,10 +60,10 @@ def _input_copied(answer: Answer) -> None:
 
 
 def _scaled(answer: Answer) -> None:
-    """By 0.9995, or, where the type cannot hold that, by 8 of its unit roundoffs less than 1."""
+    """By 0.9995, or by 8 unit roundoffs of the type where it cannot hold that; of whole numbers a bit."""
     for output in answer.outputs.values():
-        if output.dtype.kind in "iu":
-            output += 1
+        if output.dtype.kind in "biu":
+            output ^= output.dtype.type(1)
         else:
             roundoff = float(np.nextafter(output.dtype.type(1), output.dtype.type(2))) - 1
             output[...] = (output.astype(np.float64) * (1 - max(5e-4, 4 * roundoff))).astype(output.dtype)
@@ -67,26 +72,28 @@ def _scaled(answer: Answer) -> None:
 def _tail_dropped(answer: Answer) -> None:
     """What lies behind the last whole block of a vector, or of every row, is not written."""
     for name, output in answer.outputs.items():
-        whole = output.shape[-1] // BLOCK * BLOCK
+        whole = output.shape[-1] // BLOCK * BLOCK if output.ndim else 0
         if whole:
-            output[..., whole:] = answer.poison[name][..., whole:]
+            output[..., whole:] = answer.start[name][..., whole:]
 
 
 def _first_block_skipped(answer: Answer) -> None:
     for name, output in answer.outputs.items():
-        if output.shape[-1] > BLOCK:
-            output[..., :BLOCK] = answer.poison[name][..., :BLOCK]
+        if output.ndim and output.shape[-1] > BLOCK:
+            output[..., :BLOCK] = answer.start[name][..., :BLOCK]
 
 
 def _last_row_skipped(answer: Answer) -> None:
     for name, output in answer.outputs.items():
         if output.ndim > 1 and output.shape[0] > 1:
-            output[-1] = answer.poison[name][-1]
+            output[-1] = answer.start[name][-1]
 
 
 def _elements_swapped(answer: Answer) -> None:
     """The largest and the smallest."""
     for output in answer.outputs.values():
+        if not output.size:
+            continue
         values = np.where(np.isnan(output.astype(np.float64)), 0, output.astype(np.float64))
         first = np.unravel_index(np.argmax(values), output.shape)
         second = np.unravel_index(np.argmin(values), output.shape)
@@ -126,7 +133,7 @@ def mutants_of(problem: Problem) -> dict[str, Mutant]:
 def self_test(problem: Problem, seed: int, mutants: Mapping[str, Mutant] | None = None) -> list[Outcome]:
     """One Outcome for each mutant over the cases that decide; of none that is right everywhere."""
     mutants = mutants_of(problem) if mutants is None else mutants
-    caught, applicable = dict.fromkeys(mutants, 0), dict.fromkeys(mutants, 0)
+    caught, applicable, flagged = (dict.fromkeys(mutants, 0) for _ in range(3))
     earlier: dict[tuple, Arrays] = {}
     for case in problem.cases(seed):
         if case.group not in DECIDING:
@@ -134,7 +141,10 @@ def self_test(problem: Problem, seed: int, mutants: Mapping[str, Mutant] | None 
         inputs = problem.inputs(case, seed)
         reference = problem.reference(inputs, case.sizes)
         layouts = problem.layouts(case.sizes)
+        roles = {p.name: p.role for p in problem.buffers}
         poisons = {p.name: poison(case, layouts[p.name].length, p.dtype) for p in problem.buffers if p.role != "in"}
+        start = {name: inputs.get(name, array) for name, array in poisons.items()}
+        given = {name: array for name, array in inputs.items() if roles[name] != "out"}
 
         def payloads(arrays: Arrays, layouts: Mapping[str, Layout] = layouts) -> Arrays:
             return {name: layouts[name].payload(array) for name, array in arrays.items()}
@@ -146,12 +156,14 @@ def self_test(problem: Problem, seed: int, mutants: Mapping[str, Mutant] | None 
         before = payloads(earlier[sizes]) if sizes in earlier else None
         for name, mutate in mutants.items():
             outputs = _copied(right)
-            mutate(Answer(payloads(inputs), payloads(outputs), payloads(poisons), before))
+            mutate(Answer(payloads(given), payloads(outputs), payloads(start), before))
             if any(outputs[output].tobytes() != right[output].tobytes() for output in outputs):
                 applicable[name] += 1
-                caught[name] += not problem.examine(case, inputs, outputs, reference, poisons).passed
+                check = problem.examine(case, inputs, outputs, reference, poisons)
+                caught[name] += not check.passed
+                flagged[name] += bool(check.difference)
         earlier[sizes] = right
-    return [Outcome(problem.name, name, caught[name], applicable[name]) for name in mutants if applicable[name]]
+    return [Outcome(problem.name, n, caught[n], applicable[n], flagged[n]) for n in mutants if applicable[n]]
 
 
 def _copied(arrays: Arrays) -> Arrays:
