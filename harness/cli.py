@@ -47,7 +47,8 @@ _CHALLENGES = click.option(
 def _judging_flags(function: Callable) -> Callable:
     """The flags of every verb that judges."""
     flags = [
-        click.option("--problem", metavar="NAME", help="Judge for this problem, whatever the file names."),
+        click.option("--problem", metavar="NAME", is_eager=True,
+                     help="Judge for this problem, whatever the file names."),
         _CHALLENGE,
         _CHALLENGES,
         click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True),
@@ -179,7 +180,7 @@ def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bo
 @cli.command()
 @_FILES
 @_SIZES
-@click.option("--problem", metavar="NAME", help="Take the files as solves of this problem.")
+@click.option("--problem", metavar="NAME", is_eager=True, help="Take the files as solves of this problem.")
 @_CHALLENGE
 @_CHALLENGES
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs.")
