@@ -559,7 +559,7 @@ class _Trial:
         kind = next(iter(self.builds))
         self.arena.prepare(case, {name: array for name, array in inputs.items() if name not in outputs}, True)
         started = time.monotonic()
-        reply = self._workers[kind].request(self._request(case, True), self._seconds(kind))
+        reply = self._workers[kind].request(self._request(case, kind, True), self._seconds(kind))
         if reply.outcome == "answered" and not {"raised", "device"} & reply.body.keys():
             left = {p.name: self.arena.read(p.name) for p in self._outputs}
             poisons = {name: poison(case, len(left[name]), str(left[name].dtype), True) for name in left}
@@ -616,7 +616,8 @@ class _Trial:
 def placement(problem: Problem, case: Case) -> dict:
     """The part of a request that says which buffers a case uses, and the other arguments.
 
-    Of a challenge also the shapes in which a Python solve gets its tensors.
+    "poisoned" are the buffers with nothing in them that a solve may read; a challenge's outputs start with contents of
+    their own. "shapes" are those in which a Python solve gets the tensors of a challenge.
     """
     layouts = problem.layouts(case.sizes)
     sizes = {p.name: layouts[p.name].length * np.dtype(p.dtype).itemsize for p in problem.buffers}
@@ -624,6 +625,7 @@ def placement(problem: Problem, case: Case) -> dict:
         "sizes": dict(case.sizes),
         "offset": case.shift * ALIGNMENT,
         "buffers": [{"name": name, "bytes": size} for name, size in sizes.items()],
+        "poisoned": [p.name for p in problem.buffers if p.role == "out" and not problem.challenge],
         "shapes": {name: layouts[name].shape for name in sizes} if problem.challenge else {},
         "objects": problem.challenge.objects(case.sizes) if problem.challenge else {},
     }
@@ -679,10 +681,20 @@ def judge(
     threads = max((growth.total for growth in trial.threads.values()), default=0)
     if threads > 0:
         warnings.append(f"leaves {threads} threads running")
+    left_out = _left_out(submission.problem, options) if session.backend.name == "cpu" else []
+    if left_out:
+        warnings.append(f"too large for the CPU backend, on a GPU they decide, too: {', '.join(left_out)}")
     failed = [r for r in results if r.group == "special" and r.verdict != rows.ACCEPTED]
     if failed and verdict == rows.ACCEPTED:
         warnings.append(f"{len(failed)} special cases fail (they decide only with --strict): {failed[0].message}")
     return replace(blank, verdict=verdict, message=message, flags=sorted(trial.flags), warnings=warnings, cases=results)
+
+
+def _left_out(problem: Problem, options: Options) -> list[str]:
+    """A challenge's functional cases that only a GPU is quick enough for, unless one case is asked for."""
+    if problem.challenge is None or options.case is not None:
+        return []
+    return [case.name for case in problem.cases(options.seed) if case.group == "gpu" and case.kind == "functional"]
 
 
 def _bytes_text(count: float) -> str:

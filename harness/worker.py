@@ -272,9 +272,8 @@ class CudaSolve:
         self._arguments = [buffers[p.name].begin if p.is_buffer else sizes[p.name] for p in self._parameters]
         if self._runtime:
             self._control.clear_buffers()
-            roles = {p.name: p.role for p in self._parameters}
             for index, (name, b) in enumerate(buffers.items()):
-                self._control.set_buffer(index, b.low, b.begin, b.end, b.high, roles[name] == "out")
+                self._control.set_buffer(index, b.low, b.begin, b.end, b.high, name in request["poisoned"])
             self._control.begin_call(request["schedule"], request["poison_byte"], request["races"])
 
     def __call__(self) -> None:
@@ -436,7 +435,6 @@ class Worker:
         self.memory = memory(task["arena"], descriptors.get("arena"))
         solve = CudaSolve if task["library"] else PythonSolve
         self.solve = solve(task, self.facts, self.memory)
-        self.roles = {p["name"]: p["role"] for p in task["parameters"]}
         self.dtypes = {p["name"]: p["dtype"] for p in task["parameters"]}
         self.clock = self.make_clock() if task["timed"] else None
         self.timed: tuple | None = None
@@ -503,10 +501,8 @@ class Worker:
         case = (request["sizes"], request["offset"])
         if case != self.timed:  # the judge has put other contents there
             tensors = {name: self.memory.tensor(buffer, self.dtypes[name]) for name, buffer in buffers.items()}
-            # Of a challenge outputs start with contents of their own.
-            poisoned = [name for name in tensors if self.roles[name] == "out" and not request["shapes"]]
-            given = [tensor for name, tensor in tensors.items() if name not in poisoned]
-            self.clock.use(given, [tensors[name] for name in poisoned])
+            given = [tensor for name, tensor in tensors.items() if name not in request["poisoned"]]
+            self.clock.use(given, [tensors[name] for name in request["poisoned"]])
             self.timed = case
         try:
             if request["op"] == "anatomy":

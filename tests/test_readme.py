@@ -7,7 +7,7 @@ import numpy as np
 from conftest import ROOT
 
 VERBS = (
-    "submit", "check", "replay", "bench", "compare", "profile", "board", "problems", "sweep", "report", "doctor"
+    "submit", "check", "replay", "bench", "compare", "profile", "board", "problems", "sweep", "report", "init", "doctor"
 )  # fmt: skip
 README = (ROOT / "README.md").read_text()
 
