@@ -71,7 +71,7 @@ class ChallengeHost:
             raise UsageError(self._how_it_ended(directory, operation))
         reply, results = received
         if "fault" in reply:
-            raise UsageError(reply["fault"])
+            raise UsageError(_printable(reply["fault"]))
         return reply, results
 
     def _start(self) -> None:
@@ -99,9 +99,8 @@ class ChallengeHost:
     def _how_it_ended(self, directory: Path, operation: str) -> str:
         self.close()
         last = self._log.read_text(errors="replace").strip().splitlines()[-1:]
-        return (
-            f"{directory}: the process of the challenge ended during {operation}: {last[0] if last else 'no message'}"
-        )
+        words = _printable(last[0]) if last else "no message"
+        return f"{directory}: the process of the challenge ended during {operation}: {words}"
 
     def close(self) -> None:
         if self._process is not None:
@@ -227,7 +226,7 @@ class _Loader:
         reference, copied = self.write_solves()
         return Problem(
             name=self.directory.name,
-            summary=about["title"],
+            summary=_printable(about["title"]),
             version=zlib.crc32((self.directory / "challenge.py").read_bytes()),
             parameters=self.parameters,
             cases=self.cases,
@@ -353,6 +352,11 @@ class _Loader:
         path = Path(self.host.folder.name) / f"{self.directory.name}-{name}-{key}.pt"
         self.host.ask(self.directory, "save_object", name=name, key=key, path=str(path))
         return str(path)
+
+
+def _printable(text: str) -> str:
+    """Foreign words without what could harm a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _is_performance(case: Case) -> bool:

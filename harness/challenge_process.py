@@ -181,6 +181,8 @@ def signature_of(directory: Path) -> dict[str, tuple[str | None, str]]:
         if not isinstance(entry, tuple) or len(entry) != 2 or entry[1] not in ("in", "out", "inout"):
             raise ChallengeFault(f"{path}: the signature of {name} is not (type, 'in', 'out' or 'inout'): {entry!r}")
         kind, direction = entry
+        if not str(name).isidentifier():
+            raise ChallengeFault(f"{path}: the signature names a parameter {name!r}, which is no name in C")
         if not isinstance(kind, type):
             raise ChallengeFault(f"{path}: the signature gives {name} no type but {kind!r}")
         if issubclass(kind, ctypes._Pointer):

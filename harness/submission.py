@@ -36,7 +36,7 @@ class Submission:
         """Why no backend runs such a file, or ""."""
         if self.language == "python":
             source = self.path.read_text(encoding="utf-8", errors="replace")
-            found = re.search(rf"^\s*(?:import|from)\s+({'|'.join(FOREIGN_MODULES)})\b", source, re.MULTILINE)
+            found = re.search(rf"^(?:import|from)\s+({'|'.join(FOREIGN_MODULES)})\b", source, re.MULTILINE)
             if found:
                 line = source.count("\n", 0, found.start(1)) + 1
                 return f"line {line}: {FOREIGN_MODULES[found[1]]} is not run here, only CUDA C++, Triton and PyTorch"

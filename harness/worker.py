@@ -38,6 +38,9 @@ FENCE = 1 << 33
 
 M_PERTURB = -6  # of mallopt(3): new memory is filled with the complement of a byte
 
+# What torch says where a file asks for a device that is not there: a build for the CPU, one for CUDA without a driver.
+NO_CUDA = ("Torch not compiled with CUDA enabled", "Found no NVIDIA driver on your system")
+
 PROT_NONE, PROT_RW = 0, mmap.PROT_READ | mmap.PROT_WRITE
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 
@@ -222,6 +225,10 @@ def describe(path: str, error: BaseException) -> Failure:
     refused = "can't allocate memory" in message  # torch's CPU allocator, as a RuntimeError
     if isinstance(cause, MemoryError) or refused or name in ("OutOfMemoryError", "AcceleratorOutOfMemoryError"):
         return Failure("memory", text)
+    if any(words in message for words in NO_CUDA):
+        return Failure(
+            "unsupported", f"{where}torch's device cuda, which is not here: device=input.device works on both"
+        )
     if isinstance(cause, NotImplementedError) and "interpreter" in str(cause):
         return Failure("unsupported", text)
     if isinstance(cause, Failure):

@@ -7,7 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, why_no_gpu
 
 from harness import challenge as challenge_module
 from harness import rows
@@ -365,6 +365,14 @@ def test_languages_that_are_not_run_are_named(judged, load, tmp_path):
         read_submissions(tmp_path / "solve.mojo", None, challenge=load("axpy"))
 
 
+@pytest.mark.skipif(not why_no_gpu(), reason="there is a device cuda")
+def test_torchs_device_cuda_is_unsupported_where_there_is_none(judged):
+    source = "import torch\ndef solve(x, y, a, n):\n    y += a * x + torch.zeros(n, device='cuda')\n"
+    row = judged("axpy", ".py", source)
+    assert row.verdict == rows.UNSUPPORTED
+    assert "line 3: torch's device cuda, which is not here" in row.message
+
+
 def test_several_gpus_are_unsupported(tmp_path, session):
     directory = copied(tmp_path, "1_axpy", ("    atol = ", "    num_gpus = 2\n    atol = "))
     solve = tmp_path / "solve.py"
@@ -410,6 +418,8 @@ def copied(tmp_path, name, *changes):
         (('        return {"x": torch', '        raise SystemExit(0)\n        return {"x": torch'),
          r"line \d+: generate_example_test raised SystemExit: 0"),
         (('"inout")', '"both")'), "the signature of y is not"),
+        (('"a": (', '"a b": ('), "names a parameter 'a b', which is no name in C"),
+        (("    atol = 1e-6", '    raise ValueError("\\x1b[31mred")'), r"line 11: ValueError: +\[31mred"),
         (("ctypes.c_float), \"in\")", "ctypes.c_double), \"in\")"), "x is declared as float64 but holds float32"),
         (('"a": 2.0, ', ""), "a case of generate_example_test has no a"),
         (('"a": 2.0, ', '"a": "two", '), "a of a case of generate_example_test is no number: 'two'"),
@@ -421,7 +431,7 @@ def test_what_is_wrong_with_a_challenge_is_said_in_a_sentence(tmp_path, host, ch
     with pytest.raises(UsageError) as caught:
         load_challenge(directory, host)
     assert re.search(sentence, str(caught.value)), caught.value
-    assert str(directory) in str(caught.value) and "\n" not in str(caught.value)
+    assert str(directory) in str(caught.value) and str(caught.value).isprintable()
 
 
 def test_a_missing_base_class_is_named(tmp_path, host):
