@@ -83,7 +83,7 @@ class ChallengeHost:
         self._log = Path(self.folder.name) / "output"
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "harness.challenge_process", str(theirs_read), str(theirs_write)],
+                [sys.executable, "-P", "-m", "harness.challenge_process", str(theirs_read), str(theirs_write)],
                 pass_fds=[theirs_read, theirs_write],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -485,12 +485,11 @@ def reference(request: dict, arrays: Arrays) -> tuple[dict, Arrays]:
 
 
 def reference_solve(directory: str, names: tuple[str, ...]) -> Callable[..., None]:
-    """The challenge's reference as a solve of its own."""
-    import torch
-
-    challenge = make(Path(directory), "cuda" if torch.cuda.is_available() else "cpu")
+    """The challenge's reference as a solve of its own, on the device where its tensors are."""
+    challenge = make(Path(directory))
 
     def solve(*arguments: Any) -> None:
+        challenge.device = next(str(argument.device) for argument in arguments if hasattr(argument, "device"))
         _call(challenge, dict(zip(names, arguments, strict=True)))
 
     return solve

@@ -262,8 +262,11 @@ def shrink_row(row: Row, submission: Submission, session: Session) -> Row:
     failed = next((case for case in row.cases if case.message and case.message == row.message), None)
     if failed is None:
         return row
-    every = submission.problem.cases(session.options.seed)
-    case = next(case for case in every if case.name == failed.name)
+    every = {case.name: case for case in submission.problem.cases(session.options.seed)}
+    if submission.problem.challenge:  # whose sizes cannot be cut: the smallest of those that fail alike
+        alike = [each for each in row.cases if each.verdict == failed.verdict]
+        failed = min(alike, key=lambda each: submission.problem.elements(every[each.name].sizes))
+    case = every[failed.name]
     failing = Shrinker(submission, session).shrink(case)
     if failing is None:
         text = f"{failed.name} does not fail when it is run alone: it takes the calls before it"

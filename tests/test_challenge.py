@@ -382,11 +382,11 @@ def test_several_gpus_are_unsupported(tmp_path, session):
     assert (row.verdict, row.message) == (rows.UNSUPPORTED, "the challenge asks for 2 GPUs: the judge runs one")
 
 
-def test_a_failing_case_is_shrunk_in_its_values(judged, load, session, tmp_path):
-    row = judged("axpy", ".py", "def solve(x, y, a, n):\n    y += a * x\n    y[n // 2] += 0.5\n")
+def test_the_smallest_failing_case_is_shrunk_in_its_values(judged, load, session, tmp_path):
+    row = judged("axpy", ".py", "def solve(x, y, a, n):\n    y += a * x\n    y[n // 2] += 0.5 * (n > 2)\n")
     (submission,) = read_submissions(tmp_path / "solve.py", None, challenge=load("axpy"))
     warning = shrink_row(row, submission, session).warnings[-1]
-    assert re.match(r"smallest failing case, of size [\d,]+: y\[\d+\] is 0.5, expected 0 ", warning), warning
+    assert re.match(r"smallest failing case, of size 33: y\[16\] is 0.5, expected 0 ", warning), warning
 
 
 # ---- what goes wrong with a challenge ---------------------------------------------------------------------------
@@ -432,6 +432,12 @@ def test_what_is_wrong_with_a_challenge_is_said_in_a_sentence(tmp_path, host, ch
         load_challenge(directory, host)
     assert re.search(sentence, str(caught.value)), caught.value
     assert str(directory) in str(caught.value) and str(caught.value).isprintable()
+
+
+def test_a_file_in_the_working_directory_is_no_module_of_a_challenge(tmp_path, monkeypatch):
+    (tmp_path / "ctypes.py").write_text("raise SystemExit('not this one')\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_challenge(NAMES["axpy"]).cases(0)
 
 
 def test_a_missing_base_class_is_named(tmp_path, host):
