@@ -24,7 +24,7 @@ import random
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -389,17 +389,23 @@ def save_object(request: dict, _: Arrays) -> tuple[dict, Arrays]:
 # ---- the reference ----------------------------------------------------------------------------------------------
 
 
+def _goes_by_name(challenge: Any, names: Iterable[str]) -> bool:
+    """Whether the reference calls its parameters as the signature does; if not, it gets them in the same order."""
+    try:
+        inspect.signature(challenge.reference_impl).bind(**dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
+
+
 def _call(challenge: Any, named: dict[str, Any]) -> None:
-    """The reference by its parameters' names, or, where it calls them otherwise, in the signature's order."""
     import torch
 
     with torch.no_grad():
-        try:
-            inspect.signature(challenge.reference_impl).bind(**named)
-        except TypeError:
-            challenge.reference_impl(*named.values())
-        else:
+        if _goes_by_name(challenge, named):
             challenge.reference_impl(**named)
+        else:
+            challenge.reference_impl(*named.values())
 
 
 @contextmanager
@@ -486,11 +492,18 @@ def reference(request: dict, arrays: Arrays) -> tuple[dict, Arrays]:
 
 def reference_solve(directory: str, names: tuple[str, ...]) -> Callable[..., None]:
     """The challenge's reference as a solve of its own, on the device where its tensors are."""
-    challenge = make(Path(directory))
+    import torch
 
+    challenge = make(Path(directory))
+    by_name = _goes_by_name(challenge, names)
+
+    @torch.no_grad()
     def solve(*arguments: Any) -> None:
         challenge.device = next(str(argument.device) for argument in arguments if hasattr(argument, "device"))
-        _call(challenge, dict(zip(names, arguments, strict=True)))
+        if by_name:
+            challenge.reference_impl(**dict(zip(names, arguments, strict=True)))
+        else:
+            challenge.reference_impl(*arguments)
 
     return solve
 

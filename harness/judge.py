@@ -659,7 +659,8 @@ def judge(
         builds = session.build(submission)
     except BuildError as error:
         return replace(blank, verdict=error.verdict, message=str(error))
-    if cases is None:
+    own = cases is None
+    if own:
         cases = select_cases(submission.problem, options, session.backend.name)
     trial = _Trial(submission, session, builds, cases)
     try:
@@ -681,7 +682,7 @@ def judge(
     threads = max((growth.total for growth in trial.threads.values()), default=0)
     if threads > 0:
         warnings.append(f"leaves {threads} threads running")
-    left_out = _left_out(submission.problem, options) if session.backend.name == "cpu" else []
+    left_out = _left_out(submission.problem, options) if own and session.backend.name == "cpu" else []
     if left_out:
         warnings.append(f"too large for the CPU backend, on a GPU they decide, too: {', '.join(left_out)}")
     failed = [r for r in results if r.group == "special" and r.verdict != rows.ACCEPTED]
@@ -691,7 +692,7 @@ def judge(
 
 
 def _left_out(problem: Problem, options: Options) -> list[str]:
-    """A challenge's functional cases that only a GPU is quick enough for, unless one case is asked for."""
+    """A challenge's functional cases that only a GPU is quick enough for, unless one case was asked for."""
     if problem.challenge is None or options.case is not None:
         return []
     return [case.name for case in problem.cases(options.seed) if case.group == "gpu" and case.kind == "functional"]
