@@ -30,7 +30,7 @@ char sticky_words[400];
 std::mutex streams_mutex;
 std::set<cudaStream_t> streams;
 
-// An H100 with 80 GB and SXM5, from NVIDIA's published figures.
+// Modelled on an H100 with 80 GB and SXM5. The numbers have not been compared with those that one reports.
 cudaDeviceProp h100() {
     cudaDeviceProp p = {};
     strcpy(p.name, "NVIDIA H100 80GB HBM3");
