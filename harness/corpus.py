@@ -1,9 +1,9 @@
 """The corpus of submissions by which the judge is judged: what each must get, and whether it got it.
 
-The header of a specimen: `kind: WORD`; `expect: VERDICT` (in the folder good/ accepted, if left out); `says: REGEX`,
-found in the row's message; `flag: FLAG`, raised; `warns: REGEX`, found in a warning; `flags: ...`, of the command line;
-`verb: bench` to have it timed, too; `backend: cpu` or `backend: gpu`, where only one of them can tell. What cannot
-begin with a comment has its header beside it, in FILE.header.
+The header of a specimen: `expect: VERDICT`, its first line; `kind: WORD`; `says: REGEX`, found in the row's message;
+`flag: FLAG`, raised; `warns: REGEX`, found in a warning; `flags: ...`, of the command line; `verb: bench` to have it
+timed, too; `backend: cpu` or `backend: gpu`, where only one of them can tell. What cannot begin with a comment has its
+header beside it, in FILE.header.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Specimen:
 
     @property
     def expected(self) -> str:
-        return self.line("expect", rows.ACCEPTED if self.is_good else "")
+        return self.line("expect")
 
     @property
     def backends(self) -> tuple[str, ...]:

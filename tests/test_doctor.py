@@ -11,8 +11,9 @@ from harness.cli import cli
 from harness.problems import PROBLEMS
 from harness.selftest import MUTANTS, mutants_of, self_test
 
-GOOD = "# kind: good\nimport torch\n\n\ndef solve(input, output, N):\n    output[:N] = torch.softmax(input[:N], 0)\n"
-ZEROS = "# kind: nothing-written\n# expect: {}\n\n\ndef solve(input, output, N):\n    output[:N] = 0\n"
+SOFTMAX = "import torch\n\n\ndef solve(input, output, N):\n    output[:N] = torch.softmax(input[:N], 0)\n"
+GOOD = "# expect: accepted\n# kind: good\n" + SOFTMAX
+ZEROS = "# expect: {}\n# kind: nothing-written\n\n\ndef solve(input, output, N):\n    output[:N] = 0\n"
 
 
 # ---- mutants ----------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ def test_a_machine_in_order_is_found_in_order(folder, tmp_path, capsys):
 
 def test_a_cheat_that_passes_and_a_right_file_that_is_refused_are_told(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("harness.selftest.self_test", lambda problem, seed: [])
-    (folder / "bad" / "right.py").write_text(GOOD.replace("good", "arithmetic\n# expect: wrong-answer"))
+    (folder / "bad" / "right.py").write_text("# expect: wrong-answer\n# kind: arithmetic\n" + SOFTMAX)
     (folder / "good" / "zeros.py").write_text(ZEROS.format("accepted").replace("nothing-written", "good"))
     status, found = examined(tmp_path)
     assert status == 1

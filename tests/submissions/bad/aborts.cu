@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGABRT
 // flags: --case N=1025/uniform
 #include <cstdlib>

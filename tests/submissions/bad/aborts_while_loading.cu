@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: while the file was loaded
 // backend: cpu
 // flags: --case N=1025/uniform

@@ -1,5 +1,5 @@
-// kind: remembers
 // expect: wrong-answer
+// kind: remembers
 // A __device__ sum that only the first call finds at 0.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

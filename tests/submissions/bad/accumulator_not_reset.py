@@ -1,5 +1,5 @@
-# kind: remembers
 # expect: wrong-answer
+# kind: remembers
 # A sum that only the first call finds at 0.
 import torch
 

@@ -1,5 +1,5 @@
-// kind: undefined
 // expect: accepted
+// kind: undefined
 // backend: cpu
 // flag: undefined-behaviour
 // warns: ended before a __syncthreads

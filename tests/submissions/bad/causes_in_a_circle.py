@@ -1,5 +1,5 @@
-# kind: crash
 # expect: runtime-error
+# kind: crash
 # says: InterpreterError: round
 # flags: --case N=1025/uniform
 class InterpreterError(Exception):

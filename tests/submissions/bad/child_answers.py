@@ -1,5 +1,5 @@
-# kind: descriptors
 # expect: runtime-error
+# kind: descriptors
 # backend: cpu
 # says: exited with status 0|private pipe
 # flags: --case N=1025/uniform

@@ -1,5 +1,5 @@
-# kind: output
 # expect: wrong-answer
+# kind: output
 # says: output not written
 # flags: --case N=1025/uniform
 # Nothing can be printed any more, and that is all.

@@ -1,5 +1,5 @@
-// kind: endless
 // expect: time-limit-exceeded
+// kind: endless
 // flags: --timeout 1
 // Waits for what only itself could do.
 #include <condition_variable>

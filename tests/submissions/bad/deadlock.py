@@ -1,5 +1,5 @@
-# kind: endless
 # expect: time-limit-exceeded
+# kind: endless
 # flags: --timeout 1
 # A lock taken twice.
 import threading

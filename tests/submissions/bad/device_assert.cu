@@ -1,5 +1,5 @@
-// kind: device-fault
 // expect: runtime-error
+// kind: device-fault
 // says: assert
 // flags: --case N=1025/uniform
 // Right, but it asserts that N is at most 1000.

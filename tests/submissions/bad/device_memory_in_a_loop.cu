@@ -1,5 +1,5 @@
-// kind: memory
 // expect: out-of-memory
+// kind: memory
 // flags: --case N=1/uniform
 // Device memory until there is none.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,5 +1,5 @@
-# kind: memory
 # expect: out-of-memory
+# kind: memory
 # flags: --case N=1/uniform
 # Tensors until there is no memory left.
 import torch

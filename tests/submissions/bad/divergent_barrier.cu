@@ -1,5 +1,5 @@
-// kind: undefined
 // expect: wrong-answer
+// kind: undefined
 // backend: cpu
 // Half of the threads pass one barrier, half two, so that they do not meet where the sum is ready.
 __global__ void softmax(const float* input, float* output, int N) {

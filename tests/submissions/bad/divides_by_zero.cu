@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGFPE
 // flags: --case N=1025/uniform
 // An integer division by zero on the host.

@@ -1,5 +1,5 @@
-# kind: memory
 # expect: out-of-memory
+# kind: memory
 # backend: cpu
 # flags: --case N=1/uniform
 kept = []

@@ -1,5 +1,5 @@
-# kind: endless
 # expect: time-limit-exceeded
+# kind: endless
 # flags: --timeout 1
 # Catches whatever would end it, too.
 def solve(input, output, N):

@@ -1,5 +1,5 @@
-// kind: endless
 // expect: time-limit-exceeded
+// kind: endless
 // flags: --timeout 1
 // A kernel that never ends.
 __global__ void spin(volatile float* output) {

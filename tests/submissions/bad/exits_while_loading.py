@@ -1,5 +1,5 @@
-# kind: compile
 # expect: compile-error
+# kind: compile
 # says: called exit\(0\)
 import sys
 

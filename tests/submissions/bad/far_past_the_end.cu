@@ -1,5 +1,5 @@
-// kind: writes-outside
 // expect: out-of-bounds
+// kind: writes-outside
 // says: output
 // flags: --case N=1025/uniform
 // Writes a million elements past the end.

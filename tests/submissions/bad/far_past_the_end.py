@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: out-of-bounds
+# kind: writes-outside
 # says: output\[\d+\], 1000001 past the end
 # flags: --case N=1025/uniform
 # A kernel that stores a million elements past the end.

@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: runtime-error
+# kind: writes-outside
 # backend: cpu
 # says: SIGSEGV
 # flags: --case N=1025/uniform

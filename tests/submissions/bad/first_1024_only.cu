@@ -1,5 +1,5 @@
-// kind: tail
 // expect: wrong-answer
+// kind: tail
 // says: N=(1025|4095|4097|[1-9]\d{3,5})/\S+: output not written at index 1024
 // flags: --case N=1025/uniform
 // One block of 1024 threads, an element each.

@@ -1,5 +1,5 @@
-# kind: tail
 # expect: wrong-answer
+# kind: tail
 # says: output not written at index 1024
 # flags: --case N=1025/uniform
 # One program over one block: above N = 1024 the rest is never read nor written.

@@ -1,5 +1,5 @@
-# kind: tail
 # expect: wrong-answer
+# kind: tail
 # says: not written at index 0: 
 # flags: --case N=1025/uniform
 # The first element is not written.

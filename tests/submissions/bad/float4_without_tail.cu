@@ -1,5 +1,5 @@
-// kind: tail
 // expect: wrong-answer
+// kind: tail
 // says: N=
 // flags: --case N=1025/uniform
 // Four elements at a time everywhere: right only where N is a multiple of 4.

@@ -1,5 +1,5 @@
-// kind: output
 // expect: wrong-answer
+// kind: output
 // says: output not written
 // flags: --case N=1025/uniform
 // 200 MB of output.

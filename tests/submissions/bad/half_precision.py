@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # flags: --case N=1025/uniform
 # Half precision: 11 bits of mantissa, and nothing under 6e-8.
 import torch

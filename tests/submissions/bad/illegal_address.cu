@@ -1,5 +1,5 @@
-// kind: device-fault
 // expect: runtime-error
+// kind: device-fault
 // says: illegal memory access|SIGSEGV
 // flags: --case N=1025/uniform
 // Right, but above N = 1000 it also writes where nothing is mapped: CUDA loses its context, a CPU the process.

@@ -1,5 +1,5 @@
-# kind: device-fault
 # expect: runtime-error
+# kind: device-fault
 # says: assert|out of range
 # flags: --case N=1025/uniform
 # An index outside a tensor: a device-side assert on a GPU, an IndexError on a CPU.

@@ -1,5 +1,5 @@
-// kind: input-changed
 // expect: input-modified
+// kind: input-changed
 // says: of input changed: input\[\d+\] was
 // flags: --case N=1025/uniform
 // Stores the exponentials in the input, const or not.

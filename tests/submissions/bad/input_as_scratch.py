@@ -1,5 +1,5 @@
-# kind: input-changed
 # expect: input-modified
+# kind: input-changed
 # says: of input changed
 # flags: --case N=1025/uniform
 import torch

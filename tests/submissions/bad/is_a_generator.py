@@ -1,5 +1,5 @@
-# kind: nothing-written
 # expect: wrong-answer
+# kind: nothing-written
 # says: output not written at index 0
 # flags: --case N=1025/uniform
 # The call makes a generator, which nobody runs.

@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGKILL
 // flags: --case N=1025/uniform
 #include <csignal>

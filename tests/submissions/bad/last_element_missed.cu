@@ -1,5 +1,5 @@
-// kind: tail
 // expect: wrong-answer
+// kind: tail
 // The sum leaves out the last element.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

@@ -1,5 +1,5 @@
-// kind: launch-error
 // expect: runtime-error
+// kind: launch-error
 // says: invalid (configuration )?argument
 // flags: --case N=1025/uniform
 // No block has 2048 threads; the error is never asked for.

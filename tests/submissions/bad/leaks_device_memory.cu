@@ -1,5 +1,5 @@
-// kind: leaks
 // expect: accepted
+// kind: leaks
 // warns: leaks about 4\.2 MB of device memory a call
 // Right, and 4 MiB of device memory are lost in each call.
 __device__ float block_reduce(float value, bool maximum) {

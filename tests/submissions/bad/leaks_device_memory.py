@@ -1,5 +1,5 @@
-# kind: leaks
 # expect: accepted
+# kind: leaks
 # backend: gpu
 # warns: leaks about 4\.2 MB of device memory a call
 # Right, and 4 MiB of device memory are lost in each call.

@@ -1,5 +1,5 @@
-// kind: descriptors
 // expect: wrong-answer
+// kind: descriptors
 // says: output not written
 // flags: --case N=1025/uniform
 // Leaves a process behind whose parent has gone, in a session of its own.

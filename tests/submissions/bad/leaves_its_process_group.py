@@ -1,5 +1,5 @@
-# kind: descriptors
 # expect: wrong-answer
+# kind: descriptors
 # says: output not written
 # flags: --case N=1025/uniform
 # Leaves a process behind, in a session of its own.

@@ -1,5 +1,5 @@
-# kind: leaks
 # expect: accepted
+# kind: leaks
 # warns: leaves \d\d+ threads running
 # Right, and every call leaves a thread behind.
 import threading

@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # flags: --case N=1025/uniform
 # The logarithm of the answer.
 import torch

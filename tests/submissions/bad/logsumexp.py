@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # says: near-limit
 # In logarithms: beside the largest floats the logarithm of the sum is lost, even in float64.
 import torch

@@ -1,5 +1,5 @@
-// kind: device-fault
 // expect: runtime-error
+// kind: device-fault
 // backend: gpu
 // says: misaligned
 // flags: --case N=1025/uniform

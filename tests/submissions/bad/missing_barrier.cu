@@ -1,5 +1,5 @@
-// kind: undefined
 // expect: wrong-answer
+// kind: undefined
 // backend: cpu
 // The sum is reduced in the array of the maximum before every thread has read that.
 __global__ void softmax(const float* input, float* output, int N) {

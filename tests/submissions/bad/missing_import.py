@@ -1,5 +1,5 @@
-# kind: compile
 # expect: compile-error
+# kind: compile
 # says: line 4: ModuleNotFoundError: No module named 'no_such_module'
 import no_such_module
 

@@ -1,5 +1,5 @@
-# kind: tail
 # expect: wrong-answer
+# kind: tail
 # says: not written at index
 # flags: --case N=1025/uniform
 # Reshapes to four columns: right only where N is a multiple of 4.

@@ -1,5 +1,5 @@
-// kind: arithmetic
 // expect: wrong-answer
+// kind: arithmetic
 // Leaves out the maximum: exp overflows at large inputs.
 __global__ void softmax(const float* input, float* output, int N) {
     float sum = 0.0f;

@@ -1,5 +1,5 @@
-# kind: compile
 # expect: compile-error
+# kind: compile
 # says: no function solve
 def softmax(input, output, N):
     pass

@@ -1,4 +1,4 @@
-// kind: compile
 // expect: compile-error
+// kind: compile
 // says: not one plain function
 extern "C" int solve = 3;

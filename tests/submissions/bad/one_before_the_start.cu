@@ -1,5 +1,5 @@
-// kind: writes-outside
 // expect: out-of-bounds
+// kind: writes-outside
 // says: output\[-1\], 1 before the start
 // flags: --case N=1025/uniform
 // Writes output[-1].

@@ -1,5 +1,5 @@
-// kind: writes-outside
 // expect: out-of-bounds
+// kind: writes-outside
 // says: wrote .* past the end of
 // flags: --case N=1025/uniform
 // Writes one element too many.

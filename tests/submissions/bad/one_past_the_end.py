@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: out-of-bounds
+# kind: writes-outside
 # says: wrote .*output\[\d+\]
 # flags: --case N=1025/uniform
 import torch

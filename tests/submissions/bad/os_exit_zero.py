@@ -1,5 +1,5 @@
-# kind: crash
 # expect: runtime-error
+# kind: crash
 # says: exited with status 0
 # flags: --case N=1025/uniform
 import os

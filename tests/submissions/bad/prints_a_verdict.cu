@@ -1,5 +1,5 @@
-// kind: output
 // expect: wrong-answer
+// kind: output
 // says: output not written
 // flags: --case N=1025/uniform
 // A verdict of its own on both outputs.

@@ -1,5 +1,5 @@
-// kind: undefined
 // expect: accepted
+// kind: undefined
 // flag: undefined-behaviour
 // warns: race on byte 0 of 32 bytes of the __shared__ variable shared: (write|read) .* at race_on_the_maximum.cu:(24|28), (write|read) .* at race_on_the_maximum.cu:(24|28)
 // backend: cpu

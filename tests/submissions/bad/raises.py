@@ -1,5 +1,5 @@
-# kind: crash
 # expect: runtime-error
+# kind: crash
 # says: line 6: ZeroDivisionError
 # flags: --case N=1025/uniform
 def solve(input, output, N):

@@ -1,5 +1,5 @@
-# kind: crash
 # expect: runtime-error
+# kind: crash
 # says: called exit\(accepted\)
 # flags: --case N=1025/uniform
 def solve(input, output, N):

@@ -1,5 +1,5 @@
-// kind: reads-outside
 // expect: out-of-bounds
+// kind: reads-outside
 // says: read 16 bytes at input\[\d+\], 1 past the end
 // backend: cpu
 // flags: --case N=1025/uniform

@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGSEGV|stack
 // flags: --case N=1025/uniform
 // The host runs out of stack.

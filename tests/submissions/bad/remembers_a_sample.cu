@@ -1,5 +1,5 @@
-// kind: remembers
 // expect: wrong-answer
+// kind: remembers
 // says: N=65537/uniform
 // Takes vectors that agree at 64 places for the same vector.
 #include <map>

@@ -1,5 +1,5 @@
-# kind: remembers
 # expect: wrong-answer
+# kind: remembers
 # says: /(again|twin|uniform): output
 # Takes vectors of one length with the same first and last element for the same vector.
 import torch

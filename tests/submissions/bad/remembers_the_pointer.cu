@@ -1,5 +1,5 @@
-// kind: remembers
 // expect: wrong-answer
+// kind: remembers
 // says: output not written at index
 // Does nothing when it has seen the buffer before.
 __global__ void softmax(const float* input, float* output, int N) {

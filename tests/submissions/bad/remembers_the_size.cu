@@ -1,5 +1,5 @@
-// kind: remembers
 // expect: wrong-answer
+// kind: remembers
 // Computes a size once, and copies that answer whenever the size comes back.
 #include <map>
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,5 +1,5 @@
-# kind: remembers
 # expect: wrong-answer
+# kind: remembers
 # says: N=1025/uniform
 # Takes vectors with the same elements in another order for the same vector.
 import torch

@@ -1,5 +1,5 @@
-// kind: patches
 // expect: wrong-answer
+// kind: patches
 // says: output not written
 // flags: --case N=1025/uniform
 // Its own memcmp, write and exit: only its own code sees them.

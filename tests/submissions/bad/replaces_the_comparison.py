@@ -1,5 +1,5 @@
-# kind: patches
 # expect: wrong-answer
+# kind: patches
 # says: output not written
 # flags: --case N=1025/uniform
 # Patches what it imagines the judge to use.

@@ -1,5 +1,5 @@
-# kind: patches
 # expect: wrong-answer
+# kind: patches
 # backend: cpu
 # says: output not written
 # flags: --case N=1025/uniform

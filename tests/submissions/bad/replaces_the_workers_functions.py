@@ -1,5 +1,5 @@
-# kind: patches
 # expect: wrong-answer
+# kind: patches
 # says: output not written
 # flags: --case N=1025/uniform
 # Reaches into the running worker: the process decides nothing, whatever it replaces there.

@@ -1,5 +1,5 @@
-# kind: clocks
 # expect: accepted
+# kind: clocks
 # backend: gpu
 # verb: bench
 # flag: suspicious

@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: runtime-error
+# kind: writes-outside
 # says: RuntimeError: .*out of bounds
 # flags: --case N=1025/uniform
 # torch itself refuses a view that is longer than its storage.

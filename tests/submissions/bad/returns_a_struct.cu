@@ -1,5 +1,5 @@
-// kind: compile
 // expect: compile-error
+// kind: compile
 // says: return
 // The caller would have to pass the place of the result, which shifts the parameters.
 struct Result {

@@ -1,5 +1,5 @@
-# kind: remembers
 # expect: wrong-answer
+# kind: remembers
 # says: output not written at index 0
 import torch
 

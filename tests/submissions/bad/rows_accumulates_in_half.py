@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # problem: softmax_rows_f16
 # says: output\[row \d+, column \d+\] is .* of \d+ elements wrong
 # The exponentials and their sum are of the input's type.

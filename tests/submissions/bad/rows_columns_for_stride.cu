@@ -1,5 +1,5 @@
-// kind: reads-outside
 // expect: wrong-answer
+// kind: reads-outside
 // problem: softmax_rows
 // says: x the tolerance
 // Takes it that rows of the input follow one another.

@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: out-of-bounds
+# kind: writes-outside
 # problem: softmax_rows
 # says: wrote output\[\d+\], \d+ past the end of row \d+
 # Takes it that rows of the output follow one another.

@@ -1,5 +1,5 @@
-# kind: input-changed
 # expect: input-modified
+# kind: input-changed
 # problem: softmax_rows
 # says: input\[\d+\], 1 past the end of row 0 \(\d+ columns\) and \d+ before row 1 was (nan|3\.4\S+), is 0$
 # Clears what lies between the rows of the input, and then need not mask its loads.

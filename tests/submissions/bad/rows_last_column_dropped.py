@@ -1,5 +1,5 @@
-# kind: tail
 # expect: wrong-answer
+# kind: tail
 # problem: softmax_rows
 # says: output not written at row 0, column \d+
 # The block is a power of two too small where there is one column more than a power of two.

@@ -1,5 +1,5 @@
-// kind: arithmetic
 // expect: wrong-answer
+// kind: arithmetic
 // problem: softmax_rows
 // says: of \d+ elements wrong
 // One block walks all rows and never starts its maximum anew: exponentials underflow once a row had larger elements.

@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # problem: softmax_rows
 # flags: --strict
 # says: (nan|plus-infinity|all-minus-infinity): output\[row \d+, column \d+\] is nan, expected

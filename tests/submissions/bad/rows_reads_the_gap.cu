@@ -1,5 +1,5 @@
-// kind: reads-outside
 // expect: wrong-answer
+// kind: reads-outside
 // problem: softmax_rows
 // says: output\[row \d+, column \d+\] is
 // The last vector of two takes in what lies between the rows where the number of columns is odd.

@@ -1,5 +1,5 @@
-# kind: reads-outside
 # expect: wrong-answer
+# kind: reads-outside
 # problem: softmax_rows, softmax_rows_f16
 # says: output\[row \d+, column \d+\] is
 # Sums one element too many, whatever it is, and takes it away again.

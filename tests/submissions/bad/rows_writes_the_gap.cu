@@ -1,5 +1,5 @@
-// kind: writes-outside
 // expect: out-of-bounds
+// kind: writes-outside
 // problem: softmax_rows
 // says: wrote output\[\d+\], 1 past the end of row \d+ \(\d+ columns\) and \d+ before row \d+
 // Writes one column too many, but never past the last row.

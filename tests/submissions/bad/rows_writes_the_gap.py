@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: out-of-bounds
+# kind: writes-outside
 # problem: softmax_rows, softmax_rows_bf16
 # says: wrote output\[\d+\], 1 past the end of row \d+ \(\d+ columns\) and \d+ before row \d+
 # Writes zeros up to the next row, as if the stride were the number of columns.

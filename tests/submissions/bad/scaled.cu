@@ -1,5 +1,5 @@
-// kind: arithmetic
 // expect: wrong-answer
+// kind: arithmetic
 // says: x the tolerance
 // flags: --case N=1025/uniform
 // Scaled by 0.9995: the published rule passes it at N = 500,000.

@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # says: x the tolerance
 # flags: --case N=1025/uniform
 import torch

@@ -1,5 +1,5 @@
-# kind: late
 # expect: wrong-answer
+# kind: late
 # Right, but a thread of the host goes on writing when solve has long returned.
 import threading
 

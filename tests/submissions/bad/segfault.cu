@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGSEGV
 // flags: --case N=1025/uniform
 // Host code writes through a null pointer.

@@ -1,5 +1,5 @@
-# kind: persisting-l2
 # expect: accepted
+# kind: persisting-l2
 # backend: gpu
 # verb: bench
 # Right. It asks for a part of the L2 that outlives its calls.

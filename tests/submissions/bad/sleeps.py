@@ -1,5 +1,5 @@
-# kind: endless
 # expect: time-limit-exceeded
+# kind: endless
 # says: no answer within 1 s
 # flags: --timeout 1
 import time

@@ -1,5 +1,5 @@
-# kind: arithmetic
 # expect: wrong-answer
+# kind: arithmetic
 # flags: --case N=1025/uniform
 # Sets to 0 what is below 1e-6: less than the published tolerance sees.
 import torch

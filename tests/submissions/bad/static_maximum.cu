@@ -1,5 +1,5 @@
-// kind: remembers
 // expect: wrong-answer
+// kind: remembers
 // The maximum is kept from call to call: after one large input everything underflows.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];

@@ -1,5 +1,5 @@
-// kind: compile
 // expect: compile-error
+// kind: compile
 // says: add extern "C"|no function solve
 // Nobody outside this file can call it.
 __device__ float block_reduce(float value, bool maximum) {

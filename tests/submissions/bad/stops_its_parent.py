@@ -1,5 +1,5 @@
-# kind: endless
 # expect: time-limit-exceeded
+# kind: endless
 # flags: --timeout 1
 # Stops the process that started it, which is to see its end, and waits.
 import os

@@ -1,5 +1,5 @@
-# kind: clocks
 # expect: accepted
+# kind: clocks
 # Right. The clocks that it stops are its own.
 import time
 

@@ -1,5 +1,5 @@
-// kind: patches
 // expect: out-of-bounds
+// kind: patches
 // says: at switches_the_checks_off.cu:17
 // flags: --case N=1025/uniform
 // backend: cpu

@@ -1,5 +1,5 @@
-// kind: compile
 // expect: compile-error
+// kind: compile
 // says: syntax_error\.cu.*7
 // A semicolon is missing.
 extern "C" void solve(const float* input, float* output, int N) {

@@ -1,5 +1,5 @@
-// kind: arithmetic
 // expect: wrong-answer
+// kind: arithmetic
 // flags: --case N=1025/uniform
 // Exponentials rounded to the ten bits of mantissa that TF32 has.
 __device__ float block_reduce(float value, bool maximum) {

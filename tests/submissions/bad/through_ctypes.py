@@ -1,5 +1,5 @@
-# kind: writes-outside
 # expect: out-of-bounds
+# kind: writes-outside
 # backend: cpu
 # says: output\[\d+\], 2 past the end
 # flags: --case N=1025/uniform

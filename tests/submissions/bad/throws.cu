@@ -1,5 +1,5 @@
-// kind: crash
 // expect: runtime-error
+// kind: crash
 // says: SIGABRT.*too hard
 // flags: --case N=1025/uniform
 // A C++ exception that nobody catches.

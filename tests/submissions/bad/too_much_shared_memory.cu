@@ -1,5 +1,5 @@
-// kind: launch-error
 // expect: runtime-error
+// kind: launch-error
 // says: a CUDA call failed and the output is wrong: invalid argument
 // flags: --case N=1025/uniform
 // 100 KB of dynamic shared memory need cudaFuncSetAttribute; the refusal is never asked for.

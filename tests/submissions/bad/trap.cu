@@ -1,5 +1,5 @@
-// kind: device-fault
 // expect: runtime-error
+// kind: device-fault
 // says: trap|launch failure|unspecified|illegal instruction
 // flags: --case N=1025/uniform
 // Right up to N = 1000; above, the kernel gives up.

@@ -1,5 +1,5 @@
-# kind: patches
 # expect: accepted
+# kind: patches
 # flags: --case N=1025/uniform
 # Right, and then it tries to cut off the memory that the judge looks at: the memory is sealed, so nothing happens.
 import os

@@ -1,5 +1,5 @@
-// kind: undefined
 // expect: wrong-answer
+// kind: undefined
 // backend: cpu
 // Adds to shared memory that nobody has set to 0.
 __global__ void softmax(const float* input, float* output, int N) {

@@ -1,5 +1,5 @@
-# kind: undefined
 # expect: wrong-answer
+# kind: undefined
 # torch.empty where torch.zeros was meant.
 import torch
 import triton

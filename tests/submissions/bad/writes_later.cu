@@ -1,5 +1,5 @@
-// kind: late
 // expect: wrong-answer
+// kind: late
 // says: output not written
 // A thread of the host, left to itself, launches when solve has long returned.
 #include <chrono>

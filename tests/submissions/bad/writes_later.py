@@ -1,5 +1,5 @@
-# kind: late
 # expect: wrong-answer
+# kind: late
 # says: output not written at index 0
 # A thread of the host writes when solve has long returned.
 import threading

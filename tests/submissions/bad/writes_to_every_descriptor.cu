@@ -1,5 +1,5 @@
-// kind: descriptors
 // expect: runtime-error
+// kind: descriptors
 // says: private pipe
 // flags: --case N=1025/uniform
 #include <string.h>

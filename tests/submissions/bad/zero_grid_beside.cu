@@ -1,5 +1,5 @@
-// kind: launch-error
 // expect: accepted
+// kind: launch-error
 // flag: launch-error
 // flags: --case N=1025/uniform
 // The output is right, but a second launch with an empty grid is refused: flag launch-error.

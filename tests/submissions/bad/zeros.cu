@@ -1,5 +1,5 @@
-// kind: arithmetic
 // expect: wrong-answer
+// kind: arithmetic
 // says: output\[\d+\] is 0, expected
 // flags: --case N=1025/uniform
 // Writes zeros. At N = 500,000 the published tolerance (1e-5 absolute) lets that pass for most elements.

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // The maximum by atomics on integers: floats are ordered as their bits are, negative ones the other way round.
 #include <cfloat>

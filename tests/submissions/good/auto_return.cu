@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // A trailing return type, and an attribute before it.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Comments and strings that look like launches: <<<1, 256>>>(input) is no launch here.
 #include <cstdio>

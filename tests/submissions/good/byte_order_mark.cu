@@ -1,4 +1,5 @@
-﻿// problem: subtract_one
+﻿// expect: accepted
+// problem: subtract_one
 // kind: good
 // A byte order mark before the first line, which names the problem.
 __global__ void subtract(const float* input, float* output, int N) {

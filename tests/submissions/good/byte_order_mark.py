@@ -1,4 +1,5 @@
-﻿# problem: subtract_one
+﻿# expect: accepted
+# problem: subtract_one
 # kind: good
 # A byte order mark before the first line, which names the problem.
 def solve(input, output, N):

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Maximum and sum go to the last kernel through __constant__ memory.
 __device__ float block_reduce(float value, bool maximum) {

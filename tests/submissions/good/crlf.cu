@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Line ends of another system.
 __device__ float block_reduce(float value, bool maximum) {

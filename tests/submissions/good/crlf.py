@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # Line ends of another system.
 import torch

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Lambdas inside a kernel, and a function object passed to one.
 struct Shifted {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Two arrays in one piece of dynamic shared memory.
 __global__ void softmax_kernel(const float* __restrict__ input, float* __restrict__ output, int N) {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Four elements a load, the rest one by one.
 __device__ float block_reduce(float value, bool maximum) {

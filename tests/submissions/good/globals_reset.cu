@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // __device__ variables, put back from the host before each call.
 __device__ float block_reduce(float value, bool maximum) {

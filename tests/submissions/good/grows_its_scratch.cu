@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Keeps scratch from call to call and grows it when a larger N comes: no leak.
 __device__ float block_reduce(float value, bool maximum) {

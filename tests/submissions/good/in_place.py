@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # Works in the output from beginning to end.
 import torch

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # Threads of its own, which have ended when it returns.
 from concurrent.futures import ThreadPoolExecutor

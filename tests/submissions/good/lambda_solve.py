@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 import torch
 

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // More shared memory than a launch gets unasked: the attribute is set first. The vector stays there if it fits.
 #include <cuda_runtime.h>

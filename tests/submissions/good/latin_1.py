@@ -1,3 +1,4 @@
+# expect: accepted
 # -*- coding: latin-1 -*-
 # kind: good
 # Schrödinger

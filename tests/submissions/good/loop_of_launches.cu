@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // The host halves the vector, launch after launch, between two buffers.
 #include <utility>

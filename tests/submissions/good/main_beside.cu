@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Has a main of its own, to be tried without a judge.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Each block leaves its (maximum, sum); the block that finishes last merges them, told by a counter.
 struct __align__(8) Pair {

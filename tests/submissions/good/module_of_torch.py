@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # A torch.nn.Module, made when the file is loaded.
 from __future__ import annotations

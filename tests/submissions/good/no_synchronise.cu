@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Returns while the device is still at work, on a stream of its own: the judge waits.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // solve.h declares solve; there is no extern "C" here.
 #include "solve.h"

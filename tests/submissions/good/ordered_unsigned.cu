@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // The maximum by atomicMax on unsigned integers whose order is that of the floats.
 __device__ __forceinline__ unsigned encode(float x) {

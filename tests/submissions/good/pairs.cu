@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // A struct of maximum and sum goes through one reduction: the online softmax.
 struct __align__(8) Pair {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Returns CUDA's status, which nobody reads.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # In blocks of 4,096 on the host's command, with a running maximum and sum.
 import torch

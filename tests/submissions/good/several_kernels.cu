@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Scratch from cudaMalloc, freed at the end; every call is checked by a macro.
 #include <cstdio>

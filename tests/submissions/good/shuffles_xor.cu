@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // One warp, butterflies of shuffles, no shared memory.
 __global__ void softmax(const float* input, float* output, int N) {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // The same function in other words: a block of C linkage, a default, noexcept, names left to taste.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Copies to the host, works there with the standard library, copies back: slow, and right.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Two streams that wait for each other by events, and a time that nobody looks at.
 __device__ float block_reduce(float value, bool maximum) {

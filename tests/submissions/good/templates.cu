@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // Operations and block sizes as template parameters, namespaces, a launch through a macro.
 #include <cuda_runtime.h>

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # NumPy on the host, wherever the tensors are.
 import numpy as np

@@ -1,3 +1,4 @@
+// expect: accepted
 // kind: good
 // A block for the maximum and one for the sum, each a tree in shared memory, written as in a first lecture.
 __device__ float block_reduce(float value, bool maximum) {

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # An autotuned kernel for the last pass.
 import torch

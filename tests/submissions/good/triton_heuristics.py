@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # Heuristics choose the block, a helper of its own does the arithmetic.
 import torch

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # A running maximum and sum for each lane of the block, joined at the end.
 import torch

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # Each program leaves its maximum and sum; the second kernel merges them all again in every program.
 import torch

@@ -1,3 +1,4 @@
+# expect: accepted
 # kind: good
 # A decorator that logs.
 import functools
