@@ -18,6 +18,8 @@ FEATURE(assertions_in_kernels) {
     EQUAL(cudaDeviceSynchronize(), cudaSuccess);
     positive<<<2, 4>>>(in, out);
     EQUAL(cudaDeviceSynchronize(), cudaErrorAssert);
-    EQUAL(cudaGetLastError(), cudaErrorAssert), EQUAL(cudaGetLastError(), cudaErrorAssert);
+    EQUAL(cudaPeekAtLastError(), cudaErrorAssert), EQUAL(cudaGetLastError(), cudaErrorAssert);
+    EQUAL(cudaGetLastError(), cudaSuccess);  // told once, and again by every further call
     EQUAL(cudaMalloc(&more, 16), cudaErrorAssert), EQUAL(cudaMemset(out, 0, 4), cudaErrorAssert);
+    EQUAL(cudaGetLastError(), cudaErrorAssert), EQUAL(cudaGetLastError(), cudaSuccess);
 }

@@ -131,11 +131,10 @@ struct CUevent_st {
 
 // ---- errors ---------------------------------------------------------------------------------------------
 
-cudaError_t cudaGetLastError() {
-    const cudaError_t last = take_last_error(), lasting = sticky_error();
-    return lasting != cudaSuccess ? lasting : last;
-}
-cudaError_t cudaPeekAtLastError() { return sticky_error() != cudaSuccess ? sticky_error() : last_error; }
+// What the last failing call returned, once: an error that lasts is told again by the next call, not by
+// these.
+cudaError_t cudaGetLastError() { return take_last_error(); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {

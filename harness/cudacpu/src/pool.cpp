@@ -179,10 +179,9 @@ Pool* the_pool() {
 
 cudaError_t check(const Config& config, const void* entry) {
     const dim3 grid = config.grid, block = config.block;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0) {
-        return cudaErrorInvalidConfiguration;
-    }
-    // As CUDA 13 has it; earlier ones call these an invalid configuration, too.
+    // As CUDA 13 has it; earlier ones call these an invalid configuration.
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaErrorInvalidValue;
+    if (block.x == 0 || block.y == 0 || block.z == 0) return cudaErrorInvalidValue;
     if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidValue;
     if (block.x > 1024 || block.y > 1024 || block.z > 64) return cudaErrorInvalidValue;
     if (block.x * block.y * block.z > kMostThreads) return cudaErrorInvalidValue;

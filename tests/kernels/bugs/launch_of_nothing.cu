@@ -1,6 +1,6 @@
 // problem: subtract_one
 // bug: a grid of zero blocks below 4096 elements
-// found: invalid configuration argument
+// found: invalid argument
 __global__ void body(const float* input, float* output) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
     output[i] = input[i] - 1.0f;
