@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 from conftest import ROOT
 
 VERBS = (
@@ -20,9 +21,10 @@ def block_after(marker):
 def test_the_leaderboard_is_the_measurement():
     document = json.loads((ROOT / "tests" / "measurements" / "h200.json").read_text())
     table = block_after("<!-- table: tests/measurements/h200.json -->")
-    lines = {line.split()[0]: line for line in table.splitlines()[1:]}
-    assert set(lines) == {row["file"] for row in document["rows"]}
+    lines = {tuple(line.split()[:2]): line for line in table.splitlines()[1:]}
+    assert set(lines) == {(row["file"], row["problem"]) for row in document["rows"]}
     for row in document["rows"]:
+        line = lines[row["file"], row["problem"]]
         (timing,) = row["timings"]
         wanted = [
             row["verdict"],
@@ -30,7 +32,7 @@ def test_the_leaderboard_is_the_measurement():
             f"{timing['call_us']:,.1f}",
             f"{timing['of_ceiling']:.1%}",
         ]
-        assert all(word in lines[row["file"]].split() for word in wanted), lines[row["file"]]
+        assert all(word in line.split() for word in wanted), line
     machine = document["machine"]
     assert machine["date"][:10] in README
     assert machine["gpu"]["name"] in README
@@ -73,6 +75,24 @@ def test_the_table_of_clocks_is_the_measurement():
         numbers = [cell.strip() for cell in line.strip("|").split("|")[1:]]
         assert numbers in [[f"{median:,.2f}" for median in row] for row in medians], line
     assert document["machine"]["date"][:10] in README
+
+
+@pytest.mark.parametrize("folder", ["cuda", "triton_solutions"])
+def test_the_traffic_is_the_measurement(folder):
+    document = json.loads((ROOT / "tests" / "measurements" / "profile-h200.json").read_text())
+    counted = {
+        profile["file"]: [
+            f"{sum(kernel[key] for kernel in profile['kernels']) / profile[ideal]:.2f}"
+            for key, ideal in (("dram_read", "ideal_read"), ("dram_written", "ideal_written"))
+        ]
+        for profile in document["profiles"]
+    }
+    section = (ROOT / folder / "README.md").read_text().partition("## Traffic, counted")[2]
+    shown = {
+        f"{folder}/{name}": cells
+        for name, *cells in re.findall(r"^\| (\S+) \| ([\d.]+) \| ([\d.]+) \|$", section, re.M)
+    }
+    assert shown == {file: counts for file, counts in counted.items() if file.startswith(f"{folder}/")}
 
 
 def test_every_command_line_names_verbs_and_flags_that_exist(cli):
