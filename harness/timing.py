@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,18 +25,20 @@ from harness.rows import Duel, Row, Timing
 from harness.submission import Submission, as_typed
 from harness.supervisor import WorkerHandle
 
-# On a GPU: stop when the 99 % interval of the median is narrower than 0.5 %, or than a tick of the GPU's clock.
+# On a GPU several generations of workers are timed, every other one in the opposite order: a process is a little faster
+# or slower for as long as it lives. With one generation each, ten medians of a 9 us solve on an H200 spread over 2.5 %,
+# and of two copies of it the one named first came out slower by 0.9 %, on average over 19 duels; the cause is unknown.
+# Student's t for 6 - 1 degrees of freedom, two-sided 99 %.
+GENERATIONS, STUDENT_T = 6, 4.032
+# A generation stops when the 99 % interval of its median is narrower than 0.5 %, or than a tick of the GPU's clock.
 RELATIVE_WIDTH = 0.005
 TICK_US = 0.032
-MIN_SAMPLES, MIN_SECONDS = 30, 0.5
-MAX_SAMPLES, MAX_SECONDS = 5000, 15.0
+MIN_SAMPLES, MIN_SECONDS = 30, 0.5 / GENERATIONS
+MAX_SAMPLES, MAX_SECONDS = 5000, 15.0 / GENERATIONS
 KEPT_OUTPUTS = 8  # that were right: a solve that sums by atomics has several
 LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
-# A duel is fought by several generations of workers: with one pair of processes a file against itself was seen to come
-# out "faster" on an H200, the cause unknown. Student's t for 5 - 1 degrees of freedom, two-sided 99 %.
-GENERATIONS, STUDENT_T = 5, 4.604
 DUEL_ROUNDS, MIN_DUEL_ROUNDS, MAX_DUEL_SECONDS = 24, 12, 3.0  # of a generation; the seconds of one contestant's turns
-WARM_UP_SECONDS = 0.2
+WARM_UP_SECONDS = 0.1  # of each contestant, while the others wait
 BATCH_SECONDS = 0.15
 PREPARE_SECONDS = 60.0  # the first request compiles
 
@@ -44,7 +48,10 @@ CPU_SAMPLES, CPU_SECONDS = 3, 2.0
 # Two times count as different only if the interval of their ratio lies outside 1 +- this.
 DEAD_ZONE = 0.005
 
-GPU_METHOD = "device time: union of CUPTI activity records, {cache} L2, paired rounds, median; call time: host clock"
+GPU_METHOD = (
+    "device time: union of CUPTI activity records, {cache} L2, paired rounds, mean over processes of the median; "
+    "call time: host clock, likewise"
+)
 CPU_METHOD = "emulated: host clock of a call on the CPU backend, median; says nothing about a GPU"
 
 EMPTY_SOLVE = Path(__file__).with_name("reference") / "empty.py"
@@ -52,7 +59,7 @@ EMPTY_SOLVE = Path(__file__).with_name("reference") / "empty.py"
 
 @dataclass(frozen=True)
 class Stopping:
-    """When a contestant of a race on a GPU has been timed long enough; the default is the leaderboard's rule.
+    """When a contestant of a race on a GPU has been timed long enough; the default is for one generation of several.
 
     Its median is known (see `is_known`) after `min_seconds` of its turns, or given up after `max_seconds`. A turn ends
     after `batch_seconds`, or after about a dozen samples.
@@ -65,7 +72,7 @@ class Stopping:
     batch_seconds: float = BATCH_SECONDS
 
 
-LEADERBOARD = Stopping()
+OF_A_GENERATION = Stopping()
 
 
 class TimingError(Exception):
@@ -88,7 +95,8 @@ class Measurement:
 
     `rounds` are the medians of its turns, comparable with those of the others in the same race; `throttled` counts the
     samples of turns after which the GPU said that it was throttled; `wall_us` is the time of a turn by the judge's own
-    clock, per sample. With a `failure` there are no samples.
+    clock, per sample. `parts` are the generations that this one is made of, if several. With a `failure` there are no
+    samples.
     """
 
     label: str
@@ -98,11 +106,44 @@ class Measurement:
     wall_us: float = 0.0
     throttled: int = 0
     failure: str = ""
+    parts: tuple[Measurement, ...] = ()
 
     @property
     def main(self) -> np.ndarray:
         """What contestants are compared by."""
         return self.device if len(self.device) else self.call
+
+    @property
+    def median(self) -> float:
+        """Of the main samples; of several generations the mean of their medians."""
+        return float(np.mean([part.median for part in self.parts]) if self.parts else np.median(self.main))
+
+    @property
+    def call_median(self) -> float:
+        return float(np.mean([part.call_median for part in self.parts]) if self.parts else np.median(self.call))
+
+
+def pool(parts: list[Measurement]) -> Measurement:
+    """What one contestant measured in several generations of workers; the first failure among them, if there is one."""
+    if len(parts) == 1:
+        return parts[0]
+    failed = next((part for part in parts if part.failure), None)
+    if failed:
+        return failed
+    device, call, rounds = (np.concatenate([getattr(p, name) for p in parts]) for name in ("device", "call", "rounds"))
+    wall = float(np.mean([part.wall_us for part in parts]))
+    throttled = sum(part.throttled for part in parts)
+    return Measurement(parts[0].label, device, call, rounds, wall, throttled, parts=tuple(parts))
+
+
+def interval(measured: Measurement) -> tuple[float, float]:
+    """The 99 % interval of the median: by bootstrap in one process; Student's over generations, where that is wider."""
+    low, high = median_interval(measured.main)
+    if not measured.parts:
+        return low, high
+    medians = [part.median for part in measured.parts]
+    half = max((high - low) / 2, STUDENT_T * float(np.std(medians, ddof=1)) / len(medians) ** 0.5)
+    return measured.median - half, measured.median + half
 
 
 def median_interval(samples: np.ndarray, resamples: int = 1000) -> tuple[float, float]:
@@ -157,7 +198,8 @@ class _Lane:
 class Race:
     """Times contestants in turns over the same buffers: A B C, C B A, A B C, ... so that drift cancels.
 
-    A context manager: its workers live as long as it does, and `run` takes one of `cases` at a time.
+    A context manager: its workers live as long as it does, and `run` takes one of `cases` at a time. `backwards` starts
+    them, and lets them begin, in the opposite order.
     """
 
     def __init__(
@@ -167,18 +209,20 @@ class Race:
         cases: list[Case],
         contestants: list[Contestant],
         monitor: Monitor | None,
-        stopping: Stopping = LEADERBOARD,
+        stopping: Stopping = OF_A_GENERATION,
+        backwards: bool = False,
     ) -> None:
         self._session = session
         self._problem = problem
         self._monitor = monitor
         self._stopping = stopping
+        self._step = -1 if backwards else 1
         self._workers: list[tuple[Contestant, WorkerHandle]] = []
         self._failures: dict[str, str] = {}
         with ExitStack() as stack:
             self._arena = stack.enter_context(session.arena(problem, cases))
             stack.callback(self._end_workers)
-            for contestant in contestants:
+            for contestant in contestants[:: self._step]:
                 self._workers.append((contestant, self._new_worker(contestant)))
             for contestant, worker in self._workers:
                 self._wait_loaded(contestant, worker)
@@ -212,14 +256,17 @@ class Race:
     def __exit__(self, *error: object) -> None:
         self._stack.__exit__(*error)
 
-    def run(self, case: Case, *, hot: bool = False, duel: bool = False) -> list[Measurement]:
-        """One Measurement for each contestant, in their order.
+    def run(
+        self, case: Case, *, hot: bool = False, duel: bool = False, failed: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Measurement]:
+        """One Measurement for each contestant, in their order; those that have `failed` before are left out.
 
         Each stops when its median is known. In a `duel` all take part in each of DUEL_ROUNDS rounds, of fewer if their
         calls take long.
         """
         self._prepare(case, hot)
-        lanes = [_Lane(c, worker, failure=self._failures.get(c.label, "")) for c, worker in self._workers]
+        failures = {**failed, **self._failures}
+        lanes = [_Lane(c, worker, failure=failures.get(c.label, "")) for c, worker in self._workers]
         if self._session.backend.name == "cpu":
             self._turn_all(lanes, CPU_SAMPLES, CPU_SECONDS)
         else:
@@ -227,7 +274,7 @@ class Race:
         for lane in lanes:
             if lane.failure:  # its worker may be gone
                 self._failures[lane.contestant.label] = lane.failure
-        return [lane.measurement() for lane in lanes]
+        return [lane.measurement() for lane in lanes[:: self._step]]
 
     def _prepare(self, case: Case, hot: bool) -> None:
         self._case = case
@@ -240,7 +287,7 @@ class Race:
 
     def records(self) -> list[list[dict]]:
         """What one call of each contestant did, at the case that ran last: CUPTI's records; [] after a failure."""
-        return [self._records(contestant, worker) for contestant, worker in self._workers]
+        return [self._records(contestant, worker) for contestant, worker in self._workers[:: self._step]]
 
     def records_at(self, case: Case, label: str) -> list[dict]:
         """What one call of one contestant does at a case: CUPTI's records; [] where it fails."""
@@ -436,17 +483,36 @@ def _time_problem(
         contestants.append(Contestant("copy", problem.copy_solve, checked=False))
         contestants.append(Contestant("empty", EMPTY_SOLVE, checked=False))
     cases = problem.timing_cases(plan.sizes, session.backend.name)
-    with Race(session, problem, cases, contestants, monitor) as race:
-        for case in cases:
-            progress.start(f"timing {problem.name} at {_size(problem, case)}")
-            measured = race.run(case)
-            hot = race.run(case, hot=True) if plan.hot and session.backend.name == "gpu" else None
-            records = race.records() if plan.anatomy else None
-            for i in range(len(results)):
-                results[i] = _with_timing(results[i], i, problem, case, session, measured, hot)
-                if records and results[i].timings and session.backend.gpu:
-                    results[i] = _with_anatomy(results[i], records[i], session.backend.gpu.multiprocessors)
+    cold: list[list[list[Measurement]]] = [[] for _ in cases]  # by case, then by generation
+    hot: list[list[list[Measurement]]] = [[] for _ in cases]
+    records: list[list[list[dict]]] = [[] for _ in cases]
+    failed: list[dict[str, str]] = [{} for _ in cases]
+    for which, race in _generations(session, problem, cases, contestants, monitor):
+        for index, case in enumerate(cases):
+            progress.start(f"timing {problem.name} at {_size(problem, case)}{which}")
+            cold[index].append(race.run(case, failed=failed[index]))
+            failed[index].update({one.label: one.failure for one in cold[index][-1] if one.failure})
+            if plan.hot and session.backend.name == "gpu":
+                hot[index].append(race.run(case, hot=True, failed=failed[index]))
+            if plan.anatomy:
+                records[index] = race.records()
+    for index, case in enumerate(cases):
+        measured, warm = ([pool(list(parts)) for parts in zip(*runs[index], strict=True)] for runs in (cold, hot))
+        for i in range(len(results)):
+            results[i] = _with_timing(results[i], i, problem, case, session, measured, warm)
+            if records[index] and results[i].timings and session.backend.gpu:
+                results[i] = _with_anatomy(results[i], records[index][i], session.backend.gpu.multiprocessors)
     return results[0], results[1:]
+
+
+def _generations(
+    session: Session, problem: Problem, cases: list[Case], contestants: list[Contestant], monitor: Monitor | None
+) -> Iterator[tuple[str, Race]]:
+    """Races of the same contestants, each with workers of its own, and which it is of how many; one without a GPU."""
+    count = GENERATIONS if session.backend.name == "gpu" else 1
+    for number in range(count):
+        with Race(session, problem, cases, contestants, monitor, backwards=number % 2 == 1) as race:
+            yield f", workers {number + 1} of {count}" if count > 1 else "", race
 
 
 def _size(problem: Problem, case: Case) -> str:
@@ -472,22 +538,22 @@ def timing_of(
     """
     on_gpu = len(measured.device) > 0
     base, copy, empty, hot = (one if one is not None and not one.failure else None for one in (base, copy, empty, hot))
-    median = float(np.median(measured.main))
-    low, high = median_interval(measured.main)
+    median = measured.median
+    low, high = interval(measured)
     return Timing(
         sizes=problem.shape(case),
         device_us=median if on_gpu else None,
-        call_us=float(np.median(measured.call)),
+        call_us=measured.call_median,
         low_us=low,
         high_us=high,
         gbps=problem.ideal_bytes(case.sizes) / median / 1e3 if on_gpu else None,
-        of_ceiling=float(np.median(copy.main)) / median if copy is not None else None,
-        over_reference=median / float(np.median(base.main)) if base is not None else None,
+        of_ceiling=copy.median / median if copy is not None else None,
+        over_reference=median / base.median if base is not None else None,
         samples=[round(float(sample), 3) for sample in measured.main],
         method=GPU_METHOD.format(cache="cold") if on_gpu else CPU_METHOD,
-        hot_us=float(np.median(hot.main)) if hot is not None else None,
-        copy_us=float(np.median(copy.main)) if copy is not None else None,
-        empty_us=float(np.median(empty.main)) if empty is not None else None,
+        hot_us=hot.median if hot is not None else None,
+        copy_us=copy.median if copy is not None else None,
+        empty_us=empty.median if empty is not None else None,
         throttled_samples=measured.throttled,
     )
 
@@ -499,7 +565,7 @@ def _with_timing(
     case: Case,
     session: Session,
     race: list[Measurement],
-    hot_race: list[Measurement] | None,
+    hot_race: list[Measurement],
 ) -> Row:
     """The row with one more timing, or with a warning why there is none.
 
@@ -542,7 +608,7 @@ def suspicion(measured: Measurement, copy: Measurement, floor_us: float) -> str:
     `floor_us` is what the memory needs at its peak bandwidth. The judge's own clock is compared through the copy
     kernel, whose turns have the same work around the call: what a turn took longer, its calls must have taken longer.
     """
-    device, call = float(np.median(measured.device)), float(np.mean(measured.call))
+    device, call = measured.median, float(np.mean(measured.call))
     if not device >= floor_us:
         return f"device time {device:.2f} us is below {floor_us:.2f} us, which the memory alone needs"
     if not call <= 10 * device + 1000:
@@ -563,16 +629,14 @@ def duel(
     if on_gpu:
         entrants.append(Contestant("copy", a.problem.copy_solve, checked=False))
     fought: list[list[list[Measurement]]] = [[] for _ in cases]  # by case, then by generation
-    generations = GENERATIONS if on_gpu else 1
-    for generation in range(generations):
-        with Race(session, a.problem, cases, entrants, monitor) as race:
-            for index, case in enumerate(cases):
-                progress.start(f"duel at {_size(a.problem, case)}, workers {generation + 1} of {generations}")
-                measured = race.run(case, hot=plan.hot, duel=True)
-                for one in measured:
-                    if one.failure:
-                        raise TimingError(f"{one.label}: {one.failure}")
-                fought[index].append(measured)
+    for which, race in _generations(session, a.problem, cases, entrants, monitor):
+        for index, case in enumerate(cases):
+            progress.start(f"duel at {_size(a.problem, case)}{which}")
+            measured = race.run(case, hot=plan.hot, duel=True)
+            for one in measured:
+                if one.failure:
+                    raise TimingError(f"{one.label}: {one.failure}")
+            fought[index].append(measured)
     method = GPU_METHOD.format(cache="hot" if plan.hot else "cold") if on_gpu else CPU_METHOD
     duels = []
     for by_case, case in zip(fought, cases, strict=True):
@@ -603,10 +667,7 @@ def decide(generations: list[list[Measurement]], problem: Problem, case: Case, m
         verdict = "faster"
     elif low > 1 + DEAD_ZONE:
         verdict = "slower"
-    first, second, *control = (
-        float(np.median(np.concatenate([generation[side].main for generation in generations])))
-        for side in range(len(generations[0]))
-    )
+    first, second, *control = (pool(list(parts)).median for parts in zip(*generations, strict=True))
     return Duel(
         a=generations[0][0].label,
         b=generations[0][1].label,

@@ -2,7 +2,8 @@
 
 Ten benches of the Triton baseline and the single block, each with new workers, must give medians within 2 % of each
 other; of twenty duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not.
-What `bench` and `compare` do is done here in one process, so that files are judged once.
+What `bench` and `compare` do is done here in one process, so that files are judged once. What an interrupted run left at
+PATH is gone on with.
 """
 
 from __future__ import annotations
@@ -55,9 +56,14 @@ def main() -> int:
             sys.exit(f"not accepted: {[(row.file, row.message) for row, _ in judged]}")
         monitor = Monitor()
         document: dict = {"schema": 1, "machine": machine(backend), "benches": [], "duels": []}
+        if path.exists():
+            document = json.loads(path.read_text())
 
         medians: dict[str, list[float]] = {}
-        for number in range(BENCHES):
+        for bench in document["benches"]:
+            for name, one in bench.items():
+                medians.setdefault(name, []).append(one["device_us"])
+        for number in range(len(document["benches"]), BENCHES):
             started = time.monotonic()
             timed = timing.time_rows(judged, session, monitor, progress, timing.Plan())
             found = {Path(row.file).name: row.timings[0] for row in timed}
@@ -70,9 +76,11 @@ def main() -> int:
             print(f"bench {number + 1} of {BENCHES}, {time.monotonic() - started:.0f} s: {figures}", flush=True)
         document["spread"] = {name: (max(v) - min(v)) / sorted(v)[len(v) // 2] for name, v in medians.items()}
         for name, values in medians.items():
-            print(f"{name}: {min(values):.2f} to {max(values):.2f} us, spread {document['spread'][name]:.2%}")
+            print(
+                f"{name}: {min(values):.2f} to {max(values):.2f} us, spread {document['spread'][name]:.2%}", flush=True
+            )
 
-        for number in range(DUELS):
+        for number in range(len(document["duels"]), DUELS):
             started = time.monotonic()
             (duel,) = timing.duel(baseline, other, session, monitor, progress, timing.Plan())
             document["duels"].append({**duel.to_json(), "a": "softmax_baseline.py", "b": "a copy of it"})
