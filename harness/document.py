@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
-from harness.report import SCHEMA, finite
+from harness.report import SCHEMA, json_text
 
 _REQUIRED = {
     "row": {
@@ -109,8 +109,7 @@ def write_whole(path: Path, document: dict) -> None:
     """Replaces the file in one step: whoever reads it, and whatever ends this process, finds it old or new."""
     beside = _beside(path)
     with open(beside, "w", encoding="utf-8") as file:
-        json.dump(finite(document), file, indent=1, allow_nan=False)
-        file.write("\n")
+        file.write(json_text(document))
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -223,6 +224,12 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def json_text(document: dict) -> str:
+    """The document as JSON, one line for a list of numbers: a timing has hundreds of samples."""
+    text = json.dumps(finite(document), indent=1, allow_nan=False)
+    return re.sub(r"\[\n[-+.\deE,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text) + "\n"
+
+
 def open_json(path: Path) -> Any:
     """Opens the JSON file before any work is done, so that no result is lost to a path that cannot be written."""
     try:
@@ -247,6 +254,5 @@ def write_json(
     if examination:
         document["doctor"] = {name: [vars(record) for record in records] for name, records in examination.items()}
     file.truncate(0)
-    json.dump(finite(document), file, indent=1, allow_nan=False)
-    file.write("\n")
+    file.write(json_text(document))
     file.close()

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,7 +12,7 @@ from conftest import ROOT
 from test_cli import one_sentence
 
 from harness import page
-from harness.report import three_digits
+from harness.report import json_text, three_digits
 
 H200 = ROOT / "tests" / "measurements" / "h200.json"
 
@@ -341,3 +342,10 @@ def test_a_linear_scale_ends_at_a_round_number(high, top):
     scale = page.linear_scale(high)
     assert (scale.low, scale.high, scale.ticks[-1]) == (0, top, top)
     assert 4 <= len(scale.ticks) <= 6
+
+
+def test_json_has_a_line_for_a_list_of_numbers_and_loses_nothing():
+    document = {"samples": [1.5, -2e-7, 3], "text": "[1,  2,\n3]", "names": ["a", "b"], "empty": [], "bad": [math.nan]}
+    text = json_text(document)
+    assert '"samples": [ 1.5, -2e-07, 3 ]' in text
+    assert json.loads(text) == {**document, "bad": ["nan"]}

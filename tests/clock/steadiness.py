@@ -2,8 +2,8 @@
 
 Ten benches of the Triton baseline and the single block, each with new workers, must give medians within 2 % of each
 other; of twenty duels of the baseline against a copy of itself at least nineteen must be ties. Exit status 1 if not.
-What `bench` and `compare` do is done here in one process, so that files are judged once. What an interrupted run left at
-PATH is gone on with.
+What `bench` and `compare` do is done here in one process, so that files are judged once. What an interrupted run left
+at PATH is gone on with.
 """
 
 from __future__ import annotations
