@@ -344,13 +344,21 @@ def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -
 @cli.command("report")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN.json")
 @click.option("-o", "target", metavar="FILE.html", type=click.Path(path_type=Path), help="[default: RUN.html]")
-def report_page(run: Path, target: Path | None) -> None:
+@click.option("--png", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw the times, too, or the sweep.")
+def report_page(run: Path, target: Path | None, png: Path | None) -> None:
     """Write one self-contained HTML page of a run that --json wrote."""
-    from harness.document import read_run
+    from harness.document import check_writable, read_run
     from harness.page import write_page
 
+    document = read_run(run)
     target = target or run.with_suffix(".html")
-    write_page(read_run(run), run, target)
+    if png:
+        from harness.plots import draw
+
+        check_writable(png, "--png")
+        draw(document, png)
+        click.echo(png)
+    write_page(document, run, target)
     click.echo(target)
 
 

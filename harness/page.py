@@ -81,7 +81,7 @@ def _milliseconds(us: Any) -> str:
     return str(us) if number is None else three_digits(number / 1e3)
 
 
-def _size(record: dict, fields: set[str] = TIMING_FIELDS) -> str:
+def size_of(record: dict, fields: set[str] = TIMING_FIELDS) -> str:
     """ "500,000" for one size, "4,096 x 1,024" for the rows and columns of more; strides are not named."""
     return _join({name: value for name, value in record.items() if name not in fields})
 
@@ -223,7 +223,7 @@ def _dot_plots(run: dict, emulated: bool) -> list[DotPlot]:
     groups: dict[tuple[str, str], list[tuple[dict, dict]]] = {}
     for row in run["rows"]:
         for timing in row["timings"]:
-            groups.setdefault((row["problem"], _size(timing)), []).append((row, timing))
+            groups.setdefault((row["problem"], size_of(timing)), []).append((row, timing))
     return [
         plot
         for (problem, size), group in groups.items()
@@ -374,7 +374,7 @@ def render(run: dict, name: str) -> str:
         "shown": _shown,
         "multiple": _multiple,
         "ms": _milliseconds,
-        "size": _size,
+        "size": size_of,
         "breakable": _breakable,
         "kind": _kind,
         "tick": _tick,

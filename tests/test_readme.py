@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from conftest import ROOT
+from PIL import Image
 
 VERBS = (
     "submit", "check", "replay", "bench", "compare", "profile", "board", "problems", "sweep", "report", "init", "doctor"
@@ -39,6 +40,16 @@ def test_the_leaderboard_is_the_measurement():
     assert machine["gpu"]["driver"] in README
     assert f"torch {machine['torch']}" in README
     assert f"Triton {machine['triton']}" in README
+
+
+def test_the_pictures_are_those_of_the_measurements():
+    folder = ROOT / "tests" / "measurements"
+    pictures = sorted(folder.glob("*.png"))
+    assert folder / "h200.png" in pictures
+    for picture in pictures:
+        with Image.open(picture) as image:
+            described = image.text["Description"]
+        assert json.loads(picture.with_suffix(".json").read_text())["machine"]["date"] in described, picture
 
 
 def test_the_wrong_answer_shown_is_what_the_judge_says(cli, tmp_path):

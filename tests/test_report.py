@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 from test_cli import one_sentence
 
-from harness import page
+from harness import page, plots
 from harness.report import json_text, three_digits
 
 H200 = ROOT / "tests" / "measurements" / "h200.json"
@@ -349,3 +349,33 @@ def test_json_has_a_line_for_a_list_of_numbers_and_loses_nothing():
     text = json_text(document)
     assert '"samples": [ 1.5, -2e-07, 3 ]' in text
     assert json.loads(text) == {**document, "bad": ["nan"]}
+
+
+def test_the_picture_of_a_run_has_its_times_the_fastest_first(monkeypatch):
+    document = json.loads(H200.read_text())
+    figures = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: figures.append(figure))
+    plots.draw(document, "never written")
+    panels = {axes.get_title("left"): axes for axes in figures[0].axes}
+    rows = [row for row in document["rows"] if row["problem"] == "softmax"]
+    panel = panels["softmax, 500,000"]
+    shown = {label.get_text(): place for place, label in zip(panel.get_yticks(), panel.get_yticklabels(), strict=True)}
+    notes = {text.xy[1]: text.get_text() for text in panel.texts}
+    assert shown.keys() == {row["file"] for row in rows}
+    assert sorted(shown, key=shown.get) == [
+        row["file"] for row in sorted(rows, key=lambda row: -row["timings"][0]["device_us"])
+    ]
+    for row in rows:
+        assert notes[shown[row["file"]]].startswith(f"{row['timings'][0]['device_us']:,.2f} us, ")
+
+
+def test_a_picture_is_written_beside_the_page_or_refused_in_a_sentence(cli, tmp_path):
+    done = cli("report", H200, "-o", tmp_path / "run.html", "--png", tmp_path / "run.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    nothing = json.loads(H200.read_text())
+    for row in nothing["rows"]:
+        row["timings"] = []
+    (tmp_path / "checked.json").write_text(json.dumps(nothing))
+    done = cli("report", tmp_path / "checked.json", "--png", tmp_path / "no.png")
+    assert "holds no times to draw" in one_sentence(done)
