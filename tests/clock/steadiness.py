@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from harness import rows, timing  # noqa: E402 (the repository first)
 from harness.backend import choose, machine  # noqa: E402
+from harness.errors import UsageError  # noqa: E402
 from harness.judge import Options, Session, judge  # noqa: E402
 from harness.noise import Monitor  # noqa: E402
 from harness.progress import Progress  # noqa: E402
@@ -76,9 +77,7 @@ def main() -> int:
             document["benches"].append({name: {key: vars(one)[key] for key in shown} for name, one in found.items()})
             save(path, document)
             figures = ", ".join(f"{name} {values[-1]:.2f} us" for name, values in medians.items())
-            print(
-                f"bench {number + 1} of {counts['benches']}, {time.monotonic() - started:.0f} s: {figures}", flush=True
-            )
+            print(f"bench {number + 1}, {time.monotonic() - started:.0f} s: {figures}", flush=True)
         document["spread"] = {name: (max(v) - min(v)) / sorted(v)[len(v) // 2] for name, v in medians.items()}
         for name, values in medians.items():
             print(
@@ -92,7 +91,7 @@ def main() -> int:
             save(path, document)
             interval = f"{duel.ratio:.4f} ({duel.low:.4f} to {duel.high:.4f})"
             print(
-                f"duel {number + 1} of {counts['duels']}, {time.monotonic() - started:.0f} s: {duel.verdict} {interval}",
+                f"duel {number + 1}, {time.monotonic() - started:.0f} s: {duel.verdict} {interval}",
                 flush=True,
             )
     ties = sum(duel["verdict"] == "tie" for duel in document["duels"])
@@ -108,4 +107,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
