@@ -4,11 +4,10 @@
 // each other two numbers.
 //
 // Idea     A block reads its share once and keeps the exponentials in registers, taken relative to a maximum
-// of
-//          a few elements of its own. All that it must learn of the others is (m, l), the maximum of
+//          of a few elements of its own. All that it must learn of the others is (m, l), the maximum of
 //          everything and the sum of exp(x - m): then one multiplication turns a kept exponential into a
-//          result. (m, l) of two parts combine into that of both: m = max(m1, m2), l = l1 exp(m1 - m) + l2
-//          exp(m2 - m).
+//          result. (m, l) of two parts combine into that of both: m = max(m1, m2) and
+//          l = l1 exp(m1 - m) + l2 exp(m2 - m).
 // Launch   By size. Up to 4,096 elements one block. Where the GPU has clusters, up to 65,536 one cluster of 8
 //          blocks, which write their (m, l) into each other's shared memory. Beyond that a grid of at most
 //          one block per multiprocessor, which exchanges (m, l) through slots in global memory. What
@@ -17,14 +16,12 @@
 //          still in the L2.
 // Traffic  1 read and 1 write while the vector fits on the chip (132 multiprocessors: 11.9 million elements),
 //          2 reads and 1 write of what is beyond that, less what the L2 still has.
-// Limit    Up to some ten thousand elements latency: launch, memory, exchange, one after the other. Then
-// memory
-//          bandwidth; between the last read and the first write nothing moves for as long as an exchange
-//          takes.
+// Limit    Up to some ten thousand elements latency: launch, memory, exchange, one after the other. Then the
+//          bandwidth of memory; between the last read and the first write nothing moves for as long as an
+//          exchange takes.
 // Special  fmaxf ignores a NaN, but exp(NaN - m) puts it into the sum, as exp(inf - inf) does, and every
-// output
-//          becomes NaN. The maximum of nothing is -FLT_MAX: of -inf alone the sum is 0, and 0 * (1 / 0) is
-//          NaN. As torch.softmax has it.
+//          output becomes NaN. The maximum of nothing is -FLT_MAX: of -inf alone the sum is 0, and
+//          0 * (1 / 0) is NaN. As torch.softmax has it.
 // Judge    python -m harness submit cuda/softmax_fast.cu
 //
 // Why no stale slot is taken, and why nobody waits for ever
