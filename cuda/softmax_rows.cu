@@ -4,29 +4,27 @@
 // width.
 //
 // Idea     Who works on a row keeps it in registers, so that maximum, exponentials and sum need no second
-// look at
-//          memory. Who that is depends on the width: a team of a few lanes, a warp, a block, or a cluster of
-//          up to 16 blocks, each of which takes a part and tells the others about it in their shared memory.
-//          Each warp reduces its part to a pair (m, l), l = sum of exp(x - m); pairs combine to M = max m and
-//          L = sum of l exp(m - M), so that a single exchange, behind a single barrier, serves maximum and
-//          sum.
-// Launch   Up to 1,024 columns blocks of 8 warps, each team of 4 to 32 lanes with a row of its own; then a
-// block
-//          of as many warps as a row needs at 128 bytes a thread; then clusters, the number of blocks such
-//          that two of them fit on an SM: while one waits for its loads, or for the others, the other works.
-//          Where rows are too few to fill the GPU, more blocks share one. Cluster sizes are asked of the GPU.
-// Traffic  1 read and 1 write: the least there is. Rows that exceed a cluster's registers (on a Hopper GPU
-// beyond
-//          2 MB) and, before Hopper, a block's shared memory, are read twice.
+//          look at memory. Who that is depends on the width: a team of a few lanes, a warp, a block, or a
+//          cluster of up to 16 blocks, each of which takes a part and tells the others about it in their
+//          shared memory. Each warp reduces its part to a pair (m, l), l = sum of exp(x - m); pairs combine
+//          to M = max m and L = sum of l exp(m - M), so that one exchange, behind one barrier, serves both
+//          maximum and sum.
+// Launch   Rows of up to 4 KB: teams of 4 to 32 lanes, each with a row of its own, in blocks of 8 warps. Then
+//          a block of as many warps as a row needs, 128 bytes a thread. Then clusters, of so many blocks that
+//          two blocks fit on an SM: while one waits for its loads, or for the others, the other works. Where
+//          rows are too few to fill the GPU, more blocks share one. The GPU is asked how many may.
+// Traffic  1 read and 1 write: the least there is. What exceeds a cluster's registers (2 MB), and on a GPU
+//          without clusters a block's registers and its shared memory, is read twice.
 // Access   16 bytes at a time where every row of input and output begins at a multiple of 16 bytes, else one
-//          element.
+//          element. Each warp takes a part of the row in one piece.
 // Limit    Memory bandwidth, given enough rows.
 // Types    float here; softmax_rows_f16.cu and softmax_rows_bf16.cu include this file with another ELEMENT.
-// All
-//          arithmetic is in float32, rounded once. Halves stay packed while they wait, and their exponentials
-//          are taken twice: registers are dearer than exponentials.
+//          All arithmetic is in float32, rounded once. Halves stay packed while they wait, and their
+//          exponentials are taken twice: registers are dearer than exponentials.
 // Special  fmaxf ignores a NaN, but exp(NaN - m) puts it into the sum, as exp(inf - inf) does: the whole row
 //          becomes NaN, and no other. A row of -inf alone gives NaN, too. As torch.softmax has it.
+// No GPU   The CUDA-on-CPU layer has no clusters: there a row beyond a block's registers waits in shared
+//          memory or is read twice, as on a GPU before Hopper.
 // Judge    python -m harness submit cuda/softmax_rows.cu
 
 #include <cuda_runtime.h>
@@ -143,12 +141,6 @@ __device__ void forget_unpacked(unsigned& word) {
 #endif
 }
 
-#ifndef LOAD
-#define LOAD(pointer) \
-    __ldcs(pointer)  // read once, written once: what comes next shall not drive out others' data
-#define STORE(pointer, value) __stcs(pointer, value)
-#endif
-
 __device__ void load_element(unsigned& word, int place, const Element* from) {
     const int shift = place * 8 * sizeof(Element);
     const unsigned others = PER_WORD == 1 ? 0 : word & ~(0xffffu << shift);
@@ -162,6 +154,8 @@ __device__ void store_element(Element* to, unsigned word, int place) {
     *to = element;
 }
 
+// Read once, written once (`__ldcs`, `__stcs`): the caches shall not keep it.
+//
 // A part of a row, of `length` elements, is dealt out to threads: WIDTH neighbouring elements to each, in
 // turns. What lies behind it reads -inf: it is no maximum, and its exponential is 0.
 template <int WORDS, int WIDTH, int TEAM>
@@ -179,7 +173,7 @@ __device__ void load(unsigned* x, const Element* part, int length, int lane) {
 #pragma unroll
         for (int word = 0; word < WORDS; word += 4) {
             if (word / 4 * TEAM >= whole) continue;
-            const uint4 four = LOAD(from + word / 4 * TEAM);
+            const uint4 four = __ldcs(from + word / 4 * TEAM);
             x[word] = four.x, x[word + 1] = four.y, x[word + 2] = four.z, x[word + 3] = four.w;
         }
         if (length % WIDE != 0) {  // the last few, by one lane
@@ -214,7 +208,7 @@ __device__ void store(const unsigned* y, Element* part, int length, int lane) {
 #pragma unroll
         for (int word = 0; word < WORDS; word += 4) {
             if (word / 4 * TEAM >= whole) continue;
-            STORE(to + word / 4 * TEAM, make_uint4(y[word], y[word + 1], y[word + 2], y[word + 3]));
+            __stcs(to + word / 4 * TEAM, make_uint4(y[word], y[word + 1], y[word + 2], y[word + 3]));
         }
         if (length % WIDE != 0) {
             const int last = length / WIDE;
@@ -294,11 +288,11 @@ __device__ void scale(unsigned* x, float max, float factor) {
 
 // ---- narrow rows: a team of lanes has a row ---------------------------------------------------------------
 
-#ifndef TEAM_BLOCKS
-#define TEAM_BLOCKS(words) (words >= 32 ? 4 : words >= 16 ? 6 : 8)
-#endif
+// Blocks that shall fit on an SM at once: what a kernel may take of the registers follows from it.
+constexpr int team_blocks(int words) { return words >= 32 ? 4 : words >= 16 ? 6 : 8; }
+
 template <int TEAM, int WORDS, int WIDTH>
-__global__ void __launch_bounds__(TEAM_THREADS, TEAM_BLOCKS(WORDS)) team_per_row(Matrices m) {
+__global__ void __launch_bounds__(TEAM_THREADS, team_blocks(WORDS)) team_per_row(Matrices m) {
     const long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / TEAM) + threadIdx.x / TEAM;
     const int n_cols = row < m.n_rows ? m.n_cols : 0;  // nobody may be missing from a shuffle
     const int lane = threadIdx.x % TEAM;
@@ -369,12 +363,8 @@ __device__ float shift(float max) { return max == -INFINITY ? 0.0f : max; }
 template <int WORDS>
 constexpr int chunk = WARP_SIZE * WORDS * PER_WORD;
 
-#ifndef BLOCK_BOUNDS
-#define BLOCK_BOUNDS MAX_THREADS
-#endif
-
 template <int WORDS, int WIDTH, bool IS_CLUSTER>
-__global__ void __launch_bounds__(BLOCK_BOUNDS) block_per_row(Matrices m, int part) {
+__global__ void __launch_bounds__(MAX_THREADS) block_per_row(Matrices m, int part) {
     const Company<IS_CLUSTER> company;
     const long long row = blockIdx.x / company.size;
     const long long begin =

@@ -189,19 +189,31 @@ def test_on_a_gpu_softmax_agrees_with_torch_or_refuses_in_a_sentence():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("case", ["3x32768/uniform", "2x262144/strides=262144,262208/uniform"])
-def test_on_a_gpu_the_cuda_solve_takes_wide_rows(cli, case):
-    done = cli("check", ROOT / "cuda" / "softmax_rows.cu", "--backend", "gpu", "--large", "--case", case)
+def test_on_a_gpu_the_cuda_solves_take_wide_rows(cli, dtype, case):
+    done = cli("check", ROOT / "cuda" / SOURCES[dtype], "--backend", "gpu", "--large", "--case", case)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# 16,384 columns are the last in registers; on the CPU layer a block may have 227 KB of shared memory, 58,112 columns.
-@pytest.mark.parametrize("columns", [16_384, 16_385, 20_480, 50_001, 100_003, 131_072])
-@pytest.mark.parametrize("gaps", [(0, 0), (4, 12), (3, 1)])
-def test_the_cuda_solve_takes_rows_of_any_width(columns, gaps):
-    library = build_file(ROOT / "cuda" / "softmax_rows.cu", "cpu", PARAMETERS["softmax_rows"], toolchain(None)).library
+SOURCES = {"float32": "softmax_rows.cu", "float16": "softmax_rows_f16.cu", "bfloat16": "softmax_rows_bf16.cu"}
+
+
+# Of float32, 1,024 columns are the last that a warp takes and 32,768 that a block keeps in registers; on the CPU layer
+# a block may have 227 KB of shared memory, 53,248 columns in whole tiles. Of half types it is twice as many.
+@pytest.mark.parametrize("gaps", [(0, 0), (4, 12), (8, 16), (3, 1)])
+@pytest.mark.parametrize(
+    ("dtype", "columns"),
+    [
+        *(("float32", columns) for columns in (1024, 1025, 1027, 32_768, 32_769, 53_248, 53_249, 100_003)),
+        *(("float16", columns) for columns in (2048, 2049, 65_536, 65_537, 131_072)),
+        *(("bfloat16", columns) for columns in (2050, 65_543, 131_072)),
+    ],
+)
+def test_the_cuda_solves_take_rows_of_any_width(dtype, columns, gaps):
+    problem = next(p for p in PROBLEMS.values() if p.name.startswith("softmax_rows") and p.buffers[0].dtype == dtype)
+    library = build_file(ROOT / "cuda" / SOURCES[dtype], "cpu", problem.parameters, toolchain(None)).library
     solve = ctypes.CDLL(library).solve
-    problem = PROBLEMS["softmax_rows"]
     sizes = {
         "n_rows": 3,
         "n_cols": columns,
@@ -210,7 +222,7 @@ def test_the_cuda_solve_takes_rows_of_any_width(columns, gaps):
     }
     layouts = problem.layouts(sizes)
     rng = np.random.default_rng(columns)
-    buffers = {name: _aligned(layout.length) for name, layout in layouts.items()}
+    buffers = {name: _aligned(layout.length, dtype) for name, layout in layouts.items()}
     buffers["input"][:] = np.nan
     x, y = (layouts[name].payload(buffers[name]) for name in ("input", "output"))
     x[:] = rng.uniform(-10, 10, x.shape)
@@ -224,8 +236,75 @@ def test_the_cuda_solve_takes_rows_of_any_width(columns, gaps):
     assert np.all(layouts["output"].gaps(buffers["output"]) == 7)
 
 
-def _aligned(length):
-    """A float32 array that begins at a multiple of 256 bytes."""
-    memory = np.empty(4 * length + 256, dtype=np.uint8)
+def _aligned(length, dtype):
+    """An array that begins at a multiple of 256 bytes."""
+    size = length * np.dtype(dtype).itemsize
+    memory = np.empty(size + 256, dtype=np.uint8)
     start = -memory.ctypes.data % 256
-    return memory[start : start + 4 * length].view(np.float32)
+    return memory[start : start + size].view(dtype)
+
+
+ARITHMETIC = """
+{header}
+#define solve rows_solve
+#include "{source}"
+#undef solve
+
+extern "C" void solve(const float* input, float* output, int n_rows, int n_cols, int sms, int largest) {{
+    const int blocks = blocks_per_row(n_rows, n_cols, sms, largest);
+    output[0] = blocks;
+    output[1] = part_of(n_cols, blocks);
+    output[2] = block_threads(part_of(n_cols, blocks));
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def arithmetic(tmp_path_factory):
+    """(blocks of a row, columns of each, its threads) of a type's rows, multiprocessors and largest cluster."""
+    solves = {}
+    for dtype, header in (("float32", ""), ("float16", "#include <cuda_fp16.h>\n#define ELEMENT __half")):
+        path = tmp_path_factory.mktemp("arithmetic") / "arithmetic.cu"
+        path.write_text(ARITHMETIC.format(header=header, source=ROOT / "cuda" / "softmax_rows.cu"))
+        library = build_file(path, "cpu", PARAMETERS["softmax_rows"], toolchain(None)).library
+        solves[dtype] = ctypes.CDLL(library).solve
+
+    def ask(dtype, *numbers):
+        output = np.zeros(3, dtype=np.float32)
+        solves[dtype](None, ctypes.c_void_p(output.ctypes.data), *numbers)
+        return tuple(int(number) for number in output)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rows", "columns", "sms", "largest", "expected"),
+    [
+        ("float32", 4096, 1025, 132, 16, (1, 1056, 64)),
+        ("float32", 4096, 16_384, 132, 16, (1, 16_384, 512)),
+        ("float32", 4096, 16_385, 132, 16, (2, 8_224, 288)),
+        ("float32", 1024, 262_144, 132, 16, (16, 16_384, 512)),
+        ("float32", 1024, 262_144, 132, 8, (8, 32_768, 1024)),  # a GPU whose clusters end at 8: one block on an SM
+        ("float32", 1024, 32_768, 40, 1, (1, 32_768, 1024)),  # none
+        ("float32", 4096, 12_672, 132, 16, (1, 12_672, 416)),
+        ("float32", 1, 16_384, 132, 16, (8, 2_048, 64)),  # few rows: more blocks for each, of at least 2,048 columns
+        ("float32", 100, 16_384, 132, 16, (2, 8_192, 256)),
+        ("float32", 132, 16_384, 132, 16, (1, 16_384, 512)),
+        ("float16", 4096, 32_768, 132, 16, (1, 32_768, 512)),
+        ("float16", 1024, 262_144, 132, 16, (8, 32_768, 512)),
+    ],
+)
+def test_a_row_gets_the_blocks_that_its_width_and_the_gpu_ask_for(
+    arithmetic, dtype, rows, columns, sms, largest, expected
+):
+    assert arithmetic(dtype, rows, columns, sms, largest) == expected
+
+
+def test_parts_cover_every_row_in_whole_lines_whatever_the_gpu(arithmetic):
+    for columns in (1, 31, 1025, 99_991, 1_000_003, 2_097_152, 2**24):
+        for rows in (1, 7, 1000):
+            for sms, largest in ((1, 1), (40, 1), (132, 8), (132, 16)):
+                blocks, part, _ = arithmetic("float32", rows, columns, sms, largest)
+                assert 1 <= blocks <= largest
+                assert blocks * part >= columns
+                assert part % 32 == 0

@@ -2,28 +2,28 @@
 """Softmax of one vector in one launch: a resident grid that keeps the vector in registers and meets once.
 
 Idea     Every program reads its part of the vector and keeps it in registers: per column of its tile the maximum m and
-         l = sum of exp(x - m), where the columns lie in the threads, so that reading needs no reduction and no barrier.
+         l = sum of exp(x - m), where a column lies in one thread, so that reading needs no reduction and no barrier.
          Then it publishes the pair (m, l) of its part as one 64-bit word, which is data and flag at once, and waits for
          the words of all others: M = max m, L = sum of l exp(m - M). It multiplies what it holds by exp(m - M) / L.
          A longer vector is walked over in tiles, of which the last stays in registers; the second walk goes backwards,
          over what the L2 has kept.
-Launch   One program up to 16,384 elements: nobody to meet. Then as few as give every SM a part, the tile as small as
-         that allows; beyond 16,384 elements a program two programs on an SM, which walk. All of them must run at once,
-         since they wait for each other: the launch is cooperative, and where it is refused two kernels do the same.
+Launch   One program up to 16,384 elements: nobody to meet. Then one on each SM, with a tile as small as that allows;
+         beyond 16,384 elements a program, two on an SM, and they walk. All must run at once, since they wait for each
+         other: the launch is cooperative, and where it is refused two kernels do the same.
 Exchange Two sets of words, used in turns, and a count of exchanges that outlives the launch. l is never negative: its
-         sign says the parity of count / 2, so that a word is known to be new without ever being cleared. A set is written
-         again only after all have read it: who writes has seen everyone's word in the other set. Each stream, and each
-         number of programs, has words of its own.
+         sign tells the parity of count / 2, so that a word is known to be new without ever being cleared. A set is
+         written again only after all have read it: who writes has seen everyone's word in the other set. Each stream,
+         and each number of programs, has words of its own.
 Traffic  1 read and 1 write as long as registers hold the vector (4.3 million elements on an H200); about 1 read of
          memory and 1 of the L2 as long as that does; then 2 reads, less what it keeps, and 1 write.
 Limit    Up to a few million elements the meeting: to publish a word, and to see those of all others. What Triton keeps
-         from us there: thread-block clusters with distributed shared memory, which would meet without the L2; one warp
-         that waits while the others rest: here all warps load all words and reduce them, behind barriers; the rest of the
-         SM: shared memory, which registers leave unused, can hold no part of the vector beside them.
+         from us there: thread-block clusters, which would meet in distributed shared memory and not in the L2; one warp
+         that waits while the others rest: here all warps load all words and reduce them, behind barriers; and shared
+         memory as a second place for the vector beside the registers, which is where its capacity ends.
 Special  As torch.softmax: -inf gives 0; all -inf, a +inf or a NaN give NaN everywhere: `tl.max` may drop a NaN, but
          exp(NaN - m) carries it into the sum.
-No GPU   Triton's interpreter runs one program after the other, and one that waits for the next would wait forever: there
-         it is two kernels, the second of which combines the pairs that the first has left.
+No GPU   Triton's interpreter runs one program after the other, and one that waits for the next would wait forever:
+         there, it is two kernels, the second of which combines the pairs that the first has left.
 Judge    python -m harness submit triton_solutions/softmax_fast.py
 """
 
@@ -42,7 +42,7 @@ STAGES = 1  # of the walks: 1, nothing is loaded ahead through shared memory
 
 
 class Plan(NamedTuple):
-    """`programs` of `num_warps`, each with tiles of `rows` x `columns` elements, `tiles` of them one after the other."""
+    """`programs` of `num_warps`, each of which takes `tiles` tiles of `rows` x `columns` elements."""
 
     programs: int
     num_warps: int

@@ -2,8 +2,8 @@
 """Softmax of every row of a matrix at the speed of a copy, as far as Triton goes: see softmax_rows.cu for the rest.
 
 Idea     A row is read once, stays in registers, and is written once. What holds it depends on its width.
-         Tile: one program takes a few narrow rows, or one wide one, and is done; that many small programs run at once is
-         what overlaps the loads of one with the stores of another, so that nothing needs to be pipelined by hand.
+         Tile: one program takes a few narrow rows, or one wide one, and is done. Many run on an SM at once, so that the
+         loads of one overlap the stores of another and nothing needs to be pipelined by hand.
          Team: a row that one program's registers cannot hold is shared by several. Each publishes the pair (m, l) of
          its part, l = sum of exp(x - m), as one 64-bit word, which is data and flag at once, and waits for the others':
          M = max m, L = sum of l exp(m - M). This is a thread-block cluster made of global memory.
@@ -17,12 +17,12 @@ Exchange A team has two sets of words, used in turns, and a count of exchanges t
 Traffic  1 read and 1 write; 2 reads and 1 write where a row is walked over. Half types are computed in float32.
 Access   The launch passes sizes divided by WIDTH and the kernel multiplies them again: so Triton knows that rows begin
          at multiples of it and moves 16 bytes at a time, which it would not for 1,000 columns.
-Limit    Memory bandwidth, given enough rows. What Triton keeps from us: it cannot share a row within a cluster through
-         distributed shared memory, so that teams exchange through the L2; it holds half types as float32; its blocks are
-         powers of two, so that a row of 12,672 columns takes the registers of 16,384.
+Limit    Memory bandwidth, given enough rows. What Triton keeps from us: a cluster's distributed shared memory, so that
+         teams exchange through the L2; half types packed in registers, where they wait as float32; blocks that are no
+         power of two: a row of 12,672 columns takes the registers of 16,384.
 Special  As torch.softmax: -inf adds 0. All -inf, a +inf or a NaN give NaN in the whole row, and in no other.
-No GPU   Triton's interpreter runs one program after the other, and one that waits for the next would wait forever: there
-         rows that would go to a team are walked over.
+No GPU   Triton's interpreter runs one program after the other, and one that waits for the next would wait forever:
+         there, rows that would go to a team are walked over.
 Judge    python -m harness submit triton_solutions/softmax_rows_fast.py
 """
 
@@ -191,8 +191,8 @@ def walk_kernel(
         tl.store(output_row + columns, y.to(output_ptr.dtype.element_ty), mask=columns < n_cols)
 
 
-# The words and counts of each device, stream and size of team. They start at 0, and every exchange leaves them ready for
-# the next.
+# The words and counts of each device, stream and size of team. They start at 0, and every exchange leaves them ready
+# for the next.
 _exchanges: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
 
 
