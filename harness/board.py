@@ -67,6 +67,9 @@ class Line:
 
 
 _COLUMNS = [field.name for field in fields(Line)]
+_NUMBERS = ("device_us", "call_us", "low_us", "high_us", "gbps", "of_ceiling", "over_reference", "method")
+_OF_ONE_RUN = ("date", "file", "source_hash", "problem", "problem_version", "backend", "seed", "label", "gpu")
+DROP_UNTIMED = f"DELETE FROM lines WHERE sizes IS NULL AND {' AND '.join(f'{n} IS :{n}' for n in _OF_ONE_RUN)}"
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,10 @@ def _is_local(directory: Path) -> bool:
 
 
 def record(board: sqlite3.Connection, results: list[Row], machine: dict) -> None:
-    """Adds a run: all of its lines or, if the board cannot be written any more (UsageError), none."""
+    """Adds rows: all of their lines or, if the board cannot be written any more (UsageError), none.
+
+    Times take the place of the line that the same run has entered when their file was judged.
+    """
     gpu = machine.get("gpu") or {}
     where = {
         "date": machine["date"],
@@ -186,6 +192,7 @@ def record(board: sqlite3.Connection, results: list[Row], machine: dict) -> None
     try:
         with board:
             board.execute("BEGIN IMMEDIATE")
+            board.executemany(DROP_UNTIMED, [vars(line) for line in lines if line.sizes is not None])
             board.executemany(f"INSERT INTO lines ({', '.join(_COLUMNS)}) VALUES ({places})", map(astuple, lines))
     except sqlite3.Error as error:
         path = board.execute("PRAGMA database_list").fetchone()[2]
@@ -194,8 +201,46 @@ def record(board: sqlite3.Connection, results: list[Row], machine: dict) -> None
         ) from None
 
 
+def find_row(
+    board: sqlite3.Connection, file: str, source_hash: str, problem: str, version: int, machine: dict
+) -> Row | None:
+    """The row of a file as it was last submitted on this backend and GPU model, None if it was not."""
+    key = {
+        "file": _printable(file),
+        "source_hash": source_hash,
+        "problem": _printable(problem),
+        "problem_version": version,
+        "backend": machine["backend"],
+        "gpu": (machine.get("gpu") or {}).get("name"),
+        "label": "",
+    }
+    question = " AND ".join(f"{name} IS :{name}" for name in key)
+    everything = board.execute(f"SELECT {', '.join(_COLUMNS)} FROM lines WHERE {question} ORDER BY id", key)
+    lines = [line for line in (Line(*values) for values in everything) if line.verdict != rows.INTERNAL_ERROR]
+    if not lines:
+        return None
+    last = lines[-1]
+    timed = [line for line in lines if (line.date, line.seed) == (last.date, last.seed) and line.sizes is not None]
+    return Row(
+        file=file,
+        problem=problem,
+        backend=last.backend,
+        verdict=last.verdict,
+        message="" if last.verdict == rows.ACCEPTED else "the board does not keep why: judge it without --resume",
+        flags=last.flags.split(),
+        warnings=[f"not judged again: it is on the board since {last.date}"],
+        seed=last.seed,
+        cases=[],
+        timings=[
+            Timing(sizes=json.loads(str(line.sizes)), samples=[], **{name: getattr(line, name) for name in _NUMBERS})
+            for line in timed
+        ],
+        source_hash=source_hash,
+        problem_version=version,
+    )
+
+
 def _line(row: Row, timing: Timing | None, where: dict) -> Line:
-    numbers = ("device_us", "call_us", "low_us", "high_us", "gbps", "of_ceiling", "over_reference", "method")
     return Line(
         file=_printable(row.file),
         source_hash=row.source_hash,
@@ -207,7 +252,7 @@ def _line(row: Row, timing: Timing | None, where: dict) -> Line:
         seed=row.seed,
         label=_printable(row.label),
         sizes=json.dumps(timing.sizes) if timing else None,
-        **{name: getattr(timing, name, None) for name in numbers},
+        **{name: getattr(timing, name, None) for name in _NUMBERS},
         **where,
     )
 

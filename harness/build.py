@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import json
@@ -13,14 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
 from harness.errors import UsageError
+from harness.locks import locked
 from harness.signature import Parameter, explain, write_check
 
 PACKAGE = Path(__file__).parent
@@ -143,14 +142,6 @@ def _digest(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Holds an advisory lock on `path` that ends with the process, however it ends."""
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 @functools.cache
 def toolchain(capability: str | None) -> Toolchain:
     """The toolchain for this machine, configured on first use (some seconds) and kept in the cache.
@@ -167,7 +158,7 @@ def toolchain(capability: str | None) -> Toolchain:
     root.mkdir(exist_ok=True)
     directory = root / key
     ready = directory / "ready"
-    with _locked(root / f"{key}.lock"):
+    with locked(root / f"{key}.lock"):
         if not ready.exists():
             shutil.rmtree(directory, ignore_errors=True)
             source = PACKAGE / "cmake" / "toolchain"
@@ -307,7 +298,7 @@ def build_tree(root: Path) -> None:
     """Brings build/ up to date. What does not compile has no library afterwards; `find_in_tree` then says so."""
     tree = root / "build"
     tree.mkdir(exist_ok=True)
-    with _locked(tree / ".judge.lock"):
+    with locked(tree / ".judge.lock"):
         if not (tree / "CMakeCache.txt").exists():
             command = [_cmake(), "-S", root, "-B", tree, *_generator(), f"-DPython3_EXECUTABLE={sys.executable}"]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace")

@@ -67,6 +67,22 @@ def _judging_flags(function: Callable) -> Callable:
 
 
 _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+
+
+def _many_files(function: Callable) -> Callable:
+    """The arguments and flags of the verbs that judge many files at once."""
+    flags = [
+        click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]"),
+        click.option("--folder", "folders", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
+                     help="All .cu and .py files below it."),
+        click.option("--gpus", metavar="I,J", help="Judge on these GPUs.  [default: all of the first one's model]"),
+        click.option("--resume", is_flag=True, help="Go on with the run in the --json file, or on the board."),
+    ]  # fmt: skip
+    for flag in reversed(flags):
+        function = flag(function)
+    return function
+
+
 _DB = click.option("--db", metavar="PATH", type=click.Path(path_type=Path), help="The board's file.")
 _SHRINK = click.option("--shrink", is_flag=True, help="Look for a smaller failing case, for up to 10 s a file.")
 _HOT = click.option("--hot", is_flag=True, help="With the L2 as the call before left it (bench: beside a cold one).")
@@ -114,31 +130,31 @@ def cli(context: click.Context, **flags: Any) -> None:
 
 
 @cli.command()
-@_FILES
+@_many_files
 @_DB
 @_SHRINK
 @_judging_flags
-def submit(files: tuple[Path, ...], db: Path | None, shrink: bool, **flags: Any) -> None:
+def submit(files: tuple[Path, ...], folders: tuple[Path, ...], db: Path | None, shrink: bool, **flags: Any) -> None:
     """Judge files, time those that are accepted, and enter them on the board."""
     from harness import board
     from harness.timing import Plan
 
     # One case is no verdict on a file: it does not go on the board.
     path = None if flags["case"] else db or board.default_path()
-    _judge(_read(files, flags), plan=Plan(), db=path, shrink=shrink, **flags)
+    _judge(_read_many(files, folders, flags), plan=Plan(), db=path, shrink=shrink, **flags)
 
 
 @cli.command()
-@_FILES
+@_many_files
 @_SHRINK
 @_judging_flags
-def check(files: tuple[Path, ...], shrink: bool, **flags: Any) -> None:
+def check(files: tuple[Path, ...], folders: tuple[Path, ...], shrink: bool, **flags: Any) -> None:
     """Judge files without timing them."""
-    _judge(_read(files, flags), shrink=shrink, **flags)
+    _judge(_read_many(files, folders, flags), shrink=shrink, **flags)
 
 
 @cli.command()
-@_FILES
+@_many_files
 @_SIZES
 @_HOT
 @click.option("--anatomy", is_flag=True, help="Show what one call consists of (GPU only).")
@@ -148,6 +164,7 @@ def check(files: tuple[Path, ...], shrink: bool, **flags: Any) -> None:
 @_judging_flags
 def bench(
     files: tuple[Path, ...],
+    folders: tuple[Path, ...],
     sizes: tuple[tuple[int, ...], ...] | None,
     hot: bool,
     anatomy: bool,
@@ -158,7 +175,7 @@ def bench(
     from harness.timing import Plan
 
     base = None if against == "torch" else _read((Path(against),), flags)[0]
-    _judge(_read(files, flags), plan=Plan(sizes, hot, anatomy, base), **flags)
+    _judge(_read_many(files, folders, flags), plan=Plan(sizes, hot, anatomy, base), **flags)
 
 
 @cli.command()
@@ -442,6 +459,14 @@ def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     return [s for path in files for s in read_submissions(path, flags["problem"], challenge=challenge)]
 
 
+def _read_many(files: tuple[Path, ...], folders: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
+    from harness.submission import find_files
+
+    if not files and not folders:
+        raise UsageError("there is nothing to judge: name FILE... or --folder DIR")
+    return _read(tuple(find_files(files, folders)), flags)
+
+
 def _allow_races(submissions: list[Any], backend: str) -> None:
     if backend != "cpu":
         raise UsageError("--races needs the CPU backend: add --backend cpu")
@@ -466,67 +491,87 @@ def _judge(
     duel: bool = False,
     db: Path | None = None,
     shrink: bool = False,
+    gpus: str | None = None,
+    resume: bool = False,
 ) -> None:
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
-    from harness import report, rows, timing
+    from harness import board, kept, report, rows, run
     from harness.backend import choose, machine
-    from harness.judge import Options, Session, does_not_fit, select_cases
-    from harness.noise import Monitor
-    from harness.progress import Progress
+    from harness.judge import Options, does_not_fit, select_cases
+    from harness.pool import choose_gpus
 
+    if gpus is not None:
+        choose_gpus(gpus)
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
+    if gpus is not None and chosen.name != "gpu":
+        raise UsageError(f"--gpus needs the gpu backend, and this run takes cpu ({chosen.reason}): leave it out")
     if large and chosen.name != "gpu":
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
     if races:
         _allow_races(submissions, chosen.name)
     if plan and plan.anatomy and chosen.name != "gpu":
         raise UsageError("--anatomy needs a GPU: leave it out on the CPU backend")
-    options = Options(secrets.randbelow(2**32) if seed is None else seed, timeout, strict, case, large, races)
-    for submission in submissions:
-        select_cases(submission.problem, options, chosen.name)  # an unknown --case is said before anything is built
-        for timed in submission.problem.timing_cases(plan.sizes, chosen.name) if plan else []:
-            too_large = does_not_fit(submission.problem, timed, chosen)
+    is_usual = not (strict or races or large) and timeout is None
+    if resume and json_path is None and not (db and is_usual):
+        why = "the board does not say how strictly a file was judged" if db else "only submit has a board to go on with"
+        raise UsageError(f"--resume needs --json PATH, the file to go on with: {why}")
+    saved_head, saved = kept.read_kept(json_path) if resume and json_path else ({}, [])
+    if seed is None:
+        seed = saved_head.get("seed", secrets.randbelow(2**32))
+    options = Options(seed, timeout, strict, case, large, races)
+    for asked in {id(submission.problem): submission.problem for submission in submissions}.values():
+        select_cases(asked, options, chosen.name)  # an unknown --case is said before anything is built
+        for timed in asked.timing_cases(plan.sizes, chosen.name) if plan else []:
+            too_large = does_not_fit(asked, timed, chosen)
             if too_large:
-                raise UsageError(f"--sizes {_as_typed(submission.problem, timed)} {too_large}: name smaller sizes")
+                raise UsageError(f"--sizes {_as_typed(asked, timed)} {too_large}: name smaller sizes")
+    description = machine(chosen)
+    head = kept.head(description, options, plan)
+    if saved_head:
+        kept.check_same(head, saved_head, json_path)
     json_file = report.open_json(json_path) if json_path else None
-    entries = None
-    if db:
-        from harness.board import open_board, record
-
-        entries = open_board(db)
+    entries = board.open_board(db) if db else None
+    known = kept.take_over(submissions, saved, entries, description, from_board=is_usual) if resume else {}
+    keeper = kept.Keeper(json_path, head, entries, description)
+    references = {row.problem: row for row in saved if row.label}
+    for row, is_on_board in [*known.values(), *((row, True) for row in references.values())]:
+        keeper.add(row, is_on_board=is_on_board)
+    if resume:
+        click.echo(f"{len(known)} of {len(submissions)} are judged already", err=True)
     click.echo(f"backend {chosen.name} ({chosen.reason}), seed {options.seed}", err=True)
 
-    monitor = Monitor() if chosen.name == "gpu" and plan else None
-    duels = []
-    no_duel = ""
-    needs_torch = plan is not None or chosen.name == "gpu" or any(s.language == "python" for s in submissions)
-    with Session(chosen, options, needs_torch) as session, Progress() as progress:
-        judged, missing_tool = _judge_all(submissions, session, progress, shrink)
-        results = [row for row, _ in judged]
-        if duel and all(row.verdict == rows.ACCEPTED for row in results):
-            try:
-                duels = timing.duel(*submissions, session, monitor, progress, plan)
-            except timing.TimingError as error:
-                no_duel = str(error)
-        elif plan and not duel:
-            results = timing.time_rows(judged, session, monitor, progress, plan)
-    description = machine(chosen)
-    if monitor:
-        description["clocks"] = monitor.summary()
-    report.print_rows(results, description)
-    report.print_duels(duels)
-    for warning in monitor.warnings() if monitor else []:
+    outcome = run.run(
+        submissions,
+        {place: row for place, (row, _) in known.items()},
+        references,
+        chosen,
+        options,
+        keeper,
+        plan=plan,
+        is_duel=duel,
+        shrink=shrink,
+    )
+    if outcome.clocks:
+        description["clocks"] = outcome.clocks
+    report.print_rows(outcome.results, description)
+    report.print_duels(outcome.duels)
+    for warning in outcome.warnings:
         click.echo(f"warning: {warning}", err=True)
     if json_file:
-        report.write_json(json_file, results, description, duels=duels)
-    if entries:
-        record(entries, results, description)
-    if missing_tool:
-        raise UsageError(missing_tool)
-    if no_duel:
-        click.echo(f"error: no duel: {no_duel}", err=True)
+        report.write_json(json_file, outcome.results, description, duels=outcome.duels, options=head)
+    keeper.drop_journal()
+    if outcome.is_interrupted:
+        finished = sum(not row.label for row in outcome.results)
+        where = " and ".join(filter(None, [f"in {json_path}" if json_path else "", "on the board" if db else ""]))
+        rest = f"they are {where}, --resume goes on" if where else "nothing of this run was kept"
+        print(f"interrupted: {finished} of {len(submissions)} files are judged; {rest}", file=sys.stderr)
+        sys.exit(130)
+    if keeper.board_failure or outcome.missing_tool:
+        raise UsageError(keeper.board_failure or outcome.missing_tool)
+    if outcome.no_duel:
+        click.echo(f"error: no duel: {outcome.no_duel}", err=True)
         sys.exit(1)
-    verdicts = {row.verdict for row in results if not row.label}
+    verdicts = {row.verdict for row in outcome.results if not row.label}
     if rows.INTERNAL_ERROR in verdicts:
         sys.exit(2)
     sys.exit(0 if verdicts == {rows.ACCEPTED} else 1)
@@ -552,7 +597,7 @@ def _sweep(
     from harness import document, rows
     from harness import sweep as sweeping
     from harness.backend import choose, machine
-    from harness.judge import Options, Session, select_cases
+    from harness.judge import Options, Session, judge_one, select_cases
     from harness.noise import Monitor
     from harness.problems import find_problem
     from harness.progress import Progress
@@ -597,8 +642,11 @@ def _sweep(
     try:
         with Session(chosen, options, needs_torch=True) as session, Progress() as progress:
             if current is None:
-                judged, missing_tool = _judge_all([submission for _, submission in contestants], session, progress)
-                current = sweeping.new_document(same, description, [row for row, _ in judged], contestants)
+                judged = [judge_one(submission, session, progress) for _, submission in contestants]
+                missing_tool = next((one.missing_tool for one in judged if one.missing_tool), "")
+                for one in judged:
+                    progress.finish(one.row)
+                current = sweeping.new_document(same, description, [one.row for one in judged], contestants)
             sweeping.run(current, axis, contestants, session, monitor, progress, save, description["date"])
     except KeyboardInterrupt:
         kept = f"what was measured is in {json_path}, --resume goes on" if json_path and current else ""
@@ -618,37 +666,6 @@ def _sweep(
     if rows.INTERNAL_ERROR in verdicts:
         sys.exit(2)
     sys.exit(0 if verdicts <= {rows.ACCEPTED} else 1)
-
-
-def _judge_all(
-    submissions: list[Any], session: Any, progress: Any, shrink: bool = False
-) -> tuple[list[tuple[Any, Any]], str]:
-    """(row, submission) of each file, and the sentence about a tool that was missing for some, or ""."""
-    from harness import rows
-    from harness.judge import building_ahead, judge, unjudged
-
-    judged, missing_tool = [], ""
-    with building_ahead(submissions, session):
-        for submission in submissions:
-            progress.start(str(submission.path))
-            try:
-                row = judge(submission, session, progress.cases)
-                if shrink:
-                    from harness.shrink import shrink_row
-
-                    progress.start(f"{submission.path}: looking for a smaller case")
-                    row = shrink_row(row, submission, session)
-            except UsageError as error:
-                if len(submissions) == 1:
-                    raise
-                # A missing compiler stops the .cu files, not the others.
-                missing_tool = str(error)
-                row = unjudged(submission, session, error, rows.NOT_RUN)
-            except Exception as error:  # the judge's own fault, in the one place that reports it
-                row = unjudged(submission, session, error, rows.INTERNAL_ERROR)
-            progress.finish(row)
-            judged.append((row, submission))
-    return judged, missing_tool
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,10 @@ class GpuError(Exception):
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU's fixed properties: bytes, bytes per second (from memory clock and bus width), and counts."""
+    """A GPU's fixed properties: bytes, bytes per second (from memory clock and bus width), and counts.
+
+    The `uuid` tells it from every other one, on this host and elsewhere.
+    """
 
     name: str
     capability: str
@@ -28,6 +32,7 @@ class Gpu:
     multiprocessors: int
     peak_bandwidth: float
     driver: str
+    uuid: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,31 @@ def describe() -> Gpu:
         multiprocessors=attribute(_MULTIPROCESSOR_COUNT),
         peak_bandwidth=bandwidth,
         driver=_driver_version(),
+        uuid=_uuid(device),
     )
+
+
+def names() -> list[str]:
+    """What the visible GPUs are called, in their order; [] where none is usable."""
+    count, device = ctypes.c_int(), ctypes.c_int()
+    found = []
+    try:
+        _call("cuInit", 0)
+        _call("cuDeviceGetCount", ctypes.byref(count))
+        for number in range(count.value):
+            _call("cuDeviceGet", ctypes.byref(device), number)
+            name = ctypes.create_string_buffer(256)
+            _call("cuDeviceGetName", name, len(name), device)
+            found.append(name.value.decode())
+    except GpuError:
+        return []
+    return found
+
+
+def _uuid(device: ctypes.c_int) -> str:
+    value = (ctypes.c_ubyte * 16)()
+    _call("cuDeviceGetUuid_v2", ctypes.byref(value), device)
+    return str(uuid.UUID(bytes=bytes(value)))
 
 
 def multiprocessor() -> Multiprocessor:

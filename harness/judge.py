@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import re
@@ -13,7 +14,7 @@ import traceback
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,12 +24,23 @@ from harness import facts as facts_module
 from harness import gpu, rows
 from harness.arena import ALIGNMENT, DeviceArena, HostArena, outside, poison
 from harness.backend import Backend
-from harness.build import Build, BuildError, Toolchain, build_file, build_tree, find_in_tree, toolchain
+from harness.build import (
+    Build,
+    BuildError,
+    Toolchain,
+    build_file,
+    build_tree,
+    cache_directory,
+    find_in_tree,
+    toolchain,
+)
 from harness.check import Check
 from harness.errors import NoReference, UsageError
 from harness.facts import Facts
+from harness.locks import turn
 from harness.places import explain, line_at
 from harness.problems import Arrays, Case, Problem
+from harness.progress import Progress
 from harness.rows import CaseResult, Row
 from harness.server import WORKER_FAILED
 from harness.submission import Submission
@@ -107,15 +119,35 @@ class Session:
         self.backend = backend
         self.options = options
         self.copying = is_copying_forced()
-        modules = ("torch", "triton", "triton.language", "triton.runtime.interpreter") if needs_torch else ()
-        self.fork_server = ForkServer(backend.name, modules)
+        self.references: dict[str, Row] = {}  # rows of references that were judged here, by what they were judged for
+        self._modules = ("torch", "triton", "triton.language", "triton.runtime.interpreter") if needs_torch else ()
         self._built_trees: set[Path] = set()
 
+    @functools.cached_property
+    def fork_server(self) -> ForkServer:
+        return ForkServer(self.backend.name, self._modules)
+
     def __enter__(self) -> Session:
+        self.fork_server  # noqa: B018 (it imports torch while the first file is built)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.fork_server.__exit__(*error)
+        if "fork_server" in vars(self):  # started
+            self.fork_server.__exit__(*error)
+
+    def turn(self, alone: bool) -> AbstractContextManager:
+        """Holds the GPU: judging shares it, timing has it `alone`, among all judges of this user on this host.
+
+        On the CPU backend, whose times rank nothing, there is nothing to hold.
+        """
+        if self.backend.gpu is None:
+            return nullcontext()
+        folder = cache_directory() / "gpus"
+        folder.mkdir(exist_ok=True)
+        return turn(folder / f"{self.backend.gpu.uuid}.lock", alone, self._say_that_it_waits)
+
+    def _say_that_it_waits(self) -> None:
+        print(f"waiting for {self.backend.reason}: another judge times or judges on it", file=sys.stderr)
 
     @property
     def tools(self) -> Toolchain:
@@ -164,7 +196,6 @@ class Session:
     ) -> WorkerHandle:
         """A new worker that loads a file; a `timed` one can answer requests for times."""
         case_bytes = sum(segment.capacity for segment in arena.segments)
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return WorkerHandle(
             self.fork_server,
             backend=self.backend.name,
@@ -173,9 +204,18 @@ class Session:
             runtime=build.runtime.absolute() if build and build.runtime else None,
             parameters=problem.parameters,
             arena=arena,
-            memory_bytes=min((4 << 30) + 8 * case_bytes, total // 2),
+            memory_bytes=memory_limit(case_bytes),
             timed=timed,
         )
+
+
+def memory_limit(case_bytes: int) -> int:
+    """How much a submission may hold whose buffers have so many bytes."""
+    return min((4 << 30) + 8 * case_bytes, memory_of_the_host() // 2)
+
+
+def memory_of_the_host() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @contextmanager
@@ -306,6 +346,7 @@ class _Trial:
         self.harmless: dict[tuple, str] = {}
         self._sentences: list[str] = []  # about the case at hand
         self.load_failure: Finding | None = None
+        self.load_seconds = self.call_seconds = 0.0  # until the submission had answered
         self.cases = cases
         self._workers: dict[str, WorkerHandle] = {}
         self._warm: set[str] = set()
@@ -367,9 +408,11 @@ class _Trial:
         """A loaded worker for a build, or why it could not be loaded."""
         if kind in self._workers:
             return self._workers[kind]
+        started = time.monotonic()
         worker = self.session.worker(self.submission.path, self.problem, self.builds[kind], self.arena)
         self._workers[kind] = worker
         reply = worker.wait_loaded(LOAD_SECONDS)
+        self.load_seconds += time.monotonic() - started
         if reply.body.get("loaded"):
             return worker
         if "failed" in reply.body:
@@ -402,6 +445,7 @@ class _Trial:
             self.arena.prepare(case, inputs, bool(flip))
             started = time.monotonic()
             reply = worker.request(self._request(case, kind, bool(flip)), self._seconds(kind))
+            self.call_seconds += time.monotonic() - started
             given_up = reply.outcome == "timeout" and kind == "checked" and not self._is_always_checked(case)
             if given_up:
                 self._remark(
@@ -560,6 +604,7 @@ class _Trial:
         self.arena.prepare(case, {name: array for name, array in inputs.items() if name not in outputs}, True)
         started = time.monotonic()
         reply = self._workers[kind].request(self._request(case, kind, True), self._seconds(kind))
+        self.call_seconds += time.monotonic() - started
         if reply.outcome == "answered" and not {"raised", "device"} & reply.body.keys():
             left = {p.name: self.arena.read(p.name) for p in self._outputs}
             poisons = {name: poison(case, len(left[name]), str(left[name].dtype), True) for name in left}
@@ -631,6 +676,23 @@ def placement(problem: Problem, case: Case) -> dict:
     }
 
 
+def blank_row(submission: Submission, backend: Backend, options: Options) -> Row:
+    """The row of a submission of which nothing is known yet."""
+    return Row(
+        file=os.fspath(submission.path),
+        problem=submission.problem.name,
+        backend=backend.name,
+        verdict=rows.NOT_RUN,
+        message="",
+        flags=[],
+        warnings=[],
+        seed=options.seed,
+        cases=[],
+        source_hash=submission.source_hash,
+        problem_version=submission.problem.version,
+    )
+
+
 def judge(
     submission: Submission,
     session: Session,
@@ -642,33 +704,30 @@ def judge(
     `cases` are the problem's own unless they are given.
     """
     options = session.options
-    blank = Row(
-        file=os.fspath(submission.path),
-        problem=submission.problem.name,
-        backend=session.backend.name,
-        verdict=rows.NOT_RUN,
-        message="",
-        flags=[],
-        warnings=[],
-        seed=options.seed,
-        cases=[],
-        source_hash=submission.source_hash,
-        problem_version=submission.problem.version,
-    )
+    blank = blank_row(submission, session.backend, options)
+    started = time.monotonic()
+
+    def seconds(**parts: float) -> dict[str, float]:
+        return {name: round(part, 4) for name, part in {**parts, "all": time.monotonic() - started}.items()}
+
     try:
         builds = session.build(submission)
     except BuildError as error:
-        return replace(blank, verdict=error.verdict, message=str(error))
+        took = seconds(build=time.monotonic() - started)
+        return replace(blank, verdict=error.verdict, message=str(error), seconds=took)
+    build_seconds = time.monotonic() - started
     own = cases is None
     if own:
         cases = select_cases(submission.problem, options, session.backend.name)
-    trial = _Trial(submission, session, builds, cases)
-    try:
-        results = trial.run(progress(len(cases)))
-    except IpcRefused:
-        session.copying = True
+    with session.turn(alone=False):
         trial = _Trial(submission, session, builds, cases)
-        results = trial.run(progress(len(cases)))
+        try:
+            results = trial.run(progress(len(cases)))
+        except IpcRefused:
+            session.copying = True
+            trial = _Trial(submission, session, builds, cases)
+            results = trial.run(progress(len(cases)))
+    blank = replace(blank, seconds=seconds(build=build_seconds, load=trial.load_seconds, calls=trial.call_seconds))
     if trial.load_failure:
         return replace(blank, verdict=trial.load_failure.verdict, message=trial.load_failure.text)
     remarks = [*trial.undefined.values(), *trial.remarks]
@@ -839,11 +898,35 @@ def _source_line(where: str, build: Build | None) -> str:
     return line_at(build.library, int(match[2], 16), build.source)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A row, and the sentence about a tool that was missing to judge its file, or ""."""
+
+    row: Row
+    missing_tool: str
+
+
+def judge_one(submission: Submission, session: Session, progress: Progress, shrink: bool = False) -> Judged:
+    """Judges a submission as one of many: whatever goes wrong, it has a row and the others go on."""
+    progress.start(str(submission.path))
+    try:
+        row = judge(submission, session, progress.cases)
+        if shrink:
+            from harness.shrink import shrink_row
+
+            progress.start(f"{submission.path}: looking for a smaller case")
+            row = shrink_row(row, submission, session)
+        return Judged(row, "")
+    except UsageError as error:  # a missing compiler stops the .cu files, not the others
+        return Judged(unjudged(submission, session, error, rows.NOT_RUN), str(error))
+    except Exception as error:  # the judge's own fault, in the one place that reports it
+        return Judged(unjudged(submission, session, error, rows.INTERNAL_ERROR), "")
+
+
 def unjudged(submission: Submission, session: Session, error: Exception, verdict: str) -> Row:
     """The row where the judge itself could not go on; a traceback goes to stderr if it was the judge's fault."""
     text = str(error)
     if verdict == rows.INTERNAL_ERROR:
         traceback.print_exception(error, file=sys.stderr)
         text = f"the judge failed, please report it with the traceback above: {type(error).__name__}: {error}"
-    path = os.fspath(submission.path)
-    return Row(path, submission.problem.name, session.backend.name, verdict, text, [], [], session.options.seed, [])
+    return replace(blank_row(submission, session.backend, session.options), verdict=verdict, message=text)

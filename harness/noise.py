@@ -110,3 +110,19 @@ class Monitor:
             "readings": len(self.readings),
             "other_processes": self.others,
         }
+
+
+def merged(summaries: list[dict]) -> dict:
+    """One summary of several, of GPUs of one model: clocks over all of them, the rest that of the first."""
+    read = [summary for summary in summaries if "readings" in summary]
+    if not read:
+        return summaries[0]
+    medians = [s["sm_mhz_median"] for s in read if s["sm_mhz_median"] is not None]
+    lowest = [s["sm_mhz_lowest"] for s in read if s["sm_mhz_lowest"] is not None]
+    return {
+        **read[0],
+        "sm_mhz_median": statistics.median(medians) if medians else None,
+        "sm_mhz_lowest": min(lowest) if lowest else None,
+        "throttled_readings": sum(s["throttled_readings"] for s in read),
+        "readings": sum(s["readings"] for s in read),
+    }

@@ -108,7 +108,8 @@ def profile(submission: Submission, case: Case, session: Session, ncu: str) -> P
         command += ["--csv", "--print-units", "base", "--log-file", str(log)]
         command += [sys.executable, "-m", "harness.bare", str(task)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PROFILE_SECONDS, check=False)
+            with session.turn(alone=True):
+                done = subprocess.run(command, capture_output=True, text=True, timeout=PROFILE_SECONDS, check=False)
         except subprocess.TimeoutExpired:
             raise ProfileError(f"no end after {PROFILE_SECONDS:.0f} s under ncu") from None
         text = log.read_text() if log.exists() else ""

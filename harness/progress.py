@@ -13,11 +13,11 @@ from harness.rows import Row
 
 
 class Progress:
-    """A context manager."""
+    """A context manager. A `silent` one shows nothing: that of a process whose judge has one of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, silent: bool = False) -> None:
         self._bar = None
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not silent:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task("", total=None)
@@ -54,5 +54,4 @@ class Progress:
             print(text, file=sys.stderr)
 
     def finish(self, row: Row) -> None:
-        if not self._bar:
-            print(f"{row.file}: {row.verdict}", file=sys.stderr)
+        self.note(f"{row.file.encode('utf-8', 'surrogateescape').decode('utf-8', 'replace')}: {row.verdict}")

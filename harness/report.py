@@ -246,6 +246,7 @@ def write_json(
     duels: Sequence[Duel] = (),
     profiles: Sequence[Profile] = (),
     examination: dict[str, list] | None = None,
+    options: dict | None = None,
 ) -> None:
     document: dict[str, Any] = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
     for name, records in (("duels", duels), ("profiles", profiles)):
@@ -253,6 +254,8 @@ def write_json(
             document[name] = [record.to_json() for record in records]
     if examination:
         document["doctor"] = {name: [vars(record) for record in records] for name, records in examination.items()}
+    if options:
+        document["options"] = options
     file.truncate(0)
     file.write(json_text(document))
     file.close()

@@ -69,7 +69,7 @@ class Timing:
     what `method` names with 99 % confidence. `of_ceiling` is the share of the copy kernel's rate that gbps reaches,
     `over_reference` the time as a multiple of the reference row's, `hot_us` the device time with the L2 as the call
     before left it. `copy_us` and `empty_us` are the copy kernel and an empty kernel in the same run. `samples` are in
-    microseconds.
+    microseconds. `gpu` is the UUID of the one that it was timed on, during the `spans` (seconds since 1970).
     """
 
     sizes: dict
@@ -87,9 +87,18 @@ class Timing:
     empty_us: float | None = None
     throttled_samples: int = 0
     anatomy: Anatomy | None = None
+    gpu: str | None = None
+    spans: list[list[float]] = field(default_factory=list)
 
     def to_json(self) -> dict:
         return {**_flat(self), "anatomy": self.anatomy and vars(self.anatomy)}
+
+    @classmethod
+    def from_json(cls, record: dict) -> Timing:
+        fields = {name: value for name, value in record.items() if name in cls.__dataclass_fields__}
+        sizes = {name: value for name, value in record.items() if name not in cls.__dataclass_fields__}
+        anatomy = Anatomy(**record["anatomy"]) if record.get("anatomy") else None
+        return cls(**{**fields, "sizes": sizes, "anatomy": anatomy})
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,11 @@ def _flat(record: Timing | Duel) -> dict:
 
 @dataclass(frozen=True)
 class Row:
-    """One file judged for one problem. A row with a `label` is a reference: the exit status does not depend on it."""
+    """One file judged for one problem. A row with a `label` is a reference: the exit status does not depend on it.
+
+    `seconds` says how long judging it took: `all`, and of that its `build`, until its processes had loaded it (`load`)
+    and answered (`calls`).
+    """
 
     file: str
     problem: str
@@ -141,6 +154,7 @@ class Row:
     label: str = ""
     source_hash: str = ""
     problem_version: int = 1
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -149,3 +163,10 @@ class Row:
             "cases": [vars(case) for case in self.cases],
             "timings": [timing.to_json() for timing in self.timings],
         }
+
+    @classmethod
+    def from_json(cls, record: dict) -> Row:
+        """The row that `to_json` gave. Raises TypeError or KeyError where it is none."""
+        fields = {name: value for name, value in record.items() if name in cls.__dataclass_fields__}
+        cases = [CaseResult(**case) for case in record["cases"]]
+        return cls(**{**fields, "cases": cases, "timings": [Timing.from_json(each) for each in record["timings"]]})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +77,33 @@ def read_submissions(
         return [Submission(path, find_problem(name), tree if name == names[0] else None) for name in names]
     except UsageError as error:
         raise UsageError(f"{shown}: {error}") from None
+
+
+def find_files(named: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
+    """The files that were named, those that patterns such as 'a*.cu' match, and all .cu and .py files below folders.
+
+    What a pattern or a folder gives is in the order of its names, without what is hidden, and no file comes twice that
+    way. Raises UsageError for a pattern or a folder that gives nothing.
+    """
+    files: list[Path] = []
+
+    def add(found: Iterable[Path], where: str) -> None:
+        solves = [p for p in sorted(found) if p.suffix in LANGUAGES and p.is_file()]
+        if not solves:
+            raise UsageError(f"{os.fsencode(where).decode('utf-8', 'replace')} holds no .cu or .py file")
+        files.extend(p for p in solves if p not in files)
+
+    for path in named:
+        if glob.has_magic(str(path)) and not path.exists():
+            add(map(Path, glob.glob(str(path), recursive=True)), f"the pattern {path}")
+        else:
+            files.append(path)
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--folder {folder} is no directory: name one that holds .cu and .py files")
+        below = folder.rglob("*")
+        add((p for p in below if not any(n.startswith(".") for n in p.relative_to(folder).parts)), f"--folder {folder}")
+    return files
 
 
 def source_tree() -> Path:

@@ -40,6 +40,7 @@ LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
 DUEL_ROUNDS, MIN_DUEL_ROUNDS, MAX_DUEL_SECONDS = 24, 12, 3.0  # of a generation; the seconds of one contestant's turns
 WARM_UP_SECONDS = 0.1  # of each contestant, while the others wait
 BATCH_SECONDS = 0.15
+HEAT = 12  # files that are timed together at most
 PREPARE_SECONDS = 60.0  # the first request compiles
 
 # On the CPU backend a time says little: a few calls.
@@ -95,8 +96,8 @@ class Measurement:
 
     `rounds` are the medians of its turns, comparable with those of the others in the same race; `throttled` counts the
     samples of turns after which the GPU said that it was throttled; `wall_us` is the time of a turn by the judge's own
-    clock, per sample. `parts` are the generations that this one is made of, if several. With a `failure` there are no
-    samples.
+    clock, per sample. `parts` are the generations that this one is made of, if several; `span` is when the race ran
+    (seconds since 1970). With a `failure` there are no samples.
     """
 
     label: str
@@ -107,11 +108,17 @@ class Measurement:
     throttled: int = 0
     failure: str = ""
     parts: tuple[Measurement, ...] = ()
+    span: tuple[float, float] | None = None
 
     @property
     def main(self) -> np.ndarray:
         """What contestants are compared by."""
         return self.device if len(self.device) else self.call
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """When it was measured: one span for each generation."""
+        return [span for part in self.parts for span in part.spans] if self.parts else [self.span] if self.span else []
 
     @property
     def median(self) -> float:
@@ -198,8 +205,8 @@ class _Lane:
 class Race:
     """Times contestants in turns over the same buffers: A B C, C B A, A B C, ... so that drift cancels.
 
-    A context manager: its workers live as long as it does, and `run` takes one of `cases` at a time. `backwards` starts
-    them, and lets them begin, in the opposite order.
+    A context manager: its workers live as long as it does, and so long no other judge uses the GPU. `run` takes one of
+    `cases` at a time. `backwards` starts the workers, and lets them begin, in the opposite order.
     """
 
     def __init__(
@@ -220,6 +227,7 @@ class Race:
         self._workers: list[tuple[Contestant, WorkerHandle]] = []
         self._failures: dict[str, str] = {}
         with ExitStack() as stack:
+            stack.enter_context(session.turn(alone=True))
             self._arena = stack.enter_context(session.arena(problem, cases))
             stack.callback(self._end_workers)
             for contestant in contestants[:: self._step]:
@@ -265,6 +273,7 @@ class Race:
         calls take long.
         """
         self._prepare(case, hot)
+        began = time.time()
         failures = {**failed, **self._failures}
         lanes = [_Lane(c, worker, failure=failures.get(c.label, "")) for c, worker in self._workers]
         if self._session.backend.name == "cpu":
@@ -274,7 +283,8 @@ class Race:
         for lane in lanes:
             if lane.failure:  # its worker may be gone
                 self._failures[lane.contestant.label] = lane.failure
-        return [lane.measurement() for lane in lanes[:: self._step]]
+        span = (began, time.time())
+        return [replace(lane.measurement(), span=span) for lane in lanes[:: self._step]]
 
     def _prepare(self, case: Case, hot: bool) -> None:
         self._case = case
@@ -429,6 +439,53 @@ class Plan:
     against: Submission | None = None
 
 
+@dataclass(frozen=True)
+class Heat:
+    """What is timed together: accepted rows of one problem, by their places in the run. A reference takes part, too."""
+
+    problem: Problem
+    entrants: list[tuple[int, Row, Submission]]
+
+
+def deal(judged: list[tuple[Row, Submission]], gpus: int = 1) -> list[Heat]:
+    """The accepted rows without times, in heats of about the same size, for so many GPUs.
+
+    Up to HEAT files of a problem are timed together, as each contestant has a process for as long as its heat lasts.
+    """
+    heats = []
+    accepted = [(i, row, s) for i, (row, s) in enumerate(judged) if row.verdict == rows.ACCEPTED and not row.timings]
+    for name in dict.fromkeys(s.problem.name for _, _, s in accepted):
+        entrants = [each for each in accepted if each[2].problem.name == name]
+        count = max(gpus, -(-len(entrants) // HEAT)) if len(entrants) > HEAT else 1
+        parts = np.array_split(np.arange(len(entrants)), count)
+        heats += [Heat(entrants[0][2].problem, [entrants[i] for i in part]) for part in parts]
+    return heats
+
+
+def gather(
+    judged: list[tuple[Row, Submission]],
+    timed: list[tuple[Heat, Row | None, list[Row]]],
+    earlier: Mapping[str, Row] = MappingProxyType({}),
+) -> list[Row]:
+    """The rows with what their heats gave; before the first of each problem the reference row of its first heat.
+
+    Where a problem had no heat that is the reference row of an `earlier` run, whose times its rows have.
+    """
+    found: dict[int, Row] = {}
+    references: dict[str, Row] = {}
+    for heat, reference, measured in timed:
+        if reference:
+            references.setdefault(heat.problem.name, reference)
+        found.update({i: row for (i, _, _), row in zip(heat.entrants, measured, strict=True)})
+    references = {**earlier, **references}
+    result: list[Row] = []
+    for i, (row, submission) in enumerate(judged):
+        if (i in found or row.timings) and submission.problem.name in references:
+            result.append(references.pop(submission.problem.name))
+        result.append(found.get(i, row))
+    return result
+
+
 def time_rows(
     judged: list[tuple[Row, Submission]], session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
 ) -> list[Row]:
@@ -436,42 +493,17 @@ def time_rows(
 
     Only accepted rows are timed. The reference is a contestant like any other: judged, then timed in the same rounds.
     """
-    timed: dict[int, Row] = {}
-    references: dict[str, Row] = {}
-    for name in dict.fromkeys(s.problem.name for row, s in judged if row.verdict == rows.ACCEPTED):
-        entrants = [
-            (i, row, s) for i, (row, s) in enumerate(judged) if (s.problem.name, row.verdict) == (name, rows.ACCEPTED)
-        ]
-        problem = entrants[0][2].problem
-        reference_row, others = _time_problem(
-            problem, [(r, s) for _, r, s in entrants], session, monitor, progress, plan
-        )
-        references[name] = reference_row
-        timed.update({i: row for (i, _, _), row in zip(entrants, others, strict=True)})
-    result: list[Row] = []
-    for i, (row, submission) in enumerate(judged):
-        if i in timed and submission.problem.name in references:
-            result.append(references.pop(submission.problem.name))
-        result.append(timed.get(i, row))
-    return result
+    heats = deal(judged)
+    return gather(judged, [(heat, *time_heat(heat, session, monitor, progress, plan)) for heat in heats])
 
 
-def _time_problem(
-    problem: Problem,
-    entrants: list[tuple[Row, Submission]],
-    session: Session,
-    monitor: Monitor | None,
-    progress: Progress,
-    plan: Plan,
+def time_heat(
+    heat: Heat, session: Session, monitor: Monitor | None, progress: Progress, plan: Plan
 ) -> tuple[Row, list[Row]]:
-    """The reference row and the rows of one problem, all timed together at every size."""
-    reference = plan.against or Submission(as_typed(problem.reference_solve), problem)
-    label = "" if plan.against else problem.reference_label
-    progress.start(label or str(reference.path))
-    reference_row = judge(reference, session, progress.cases)
-    if label:
-        reference_row = replace(reference_row, file=label)
-    reference_row = replace(reference_row, label=reference_row.file)
+    """The reference row and the rows of a heat, all timed together at every size."""
+    problem = heat.problem
+    entrants = [(row, submission) for _, row, submission in heat.entrants]
+    reference, reference_row = _judged_reference(problem, session, progress, plan)
     if reference_row.verdict != rows.ACCEPTED:
         warning = f"the reference is not accepted, so nothing is timed: {reference_row.message}"
         return reference_row, [replace(row, warnings=[*row.warnings, warning]) for row, _ in entrants]
@@ -515,6 +547,18 @@ def _generations(
             yield f", workers {number + 1} of {count}" if count > 1 else "", race
 
 
+def _judged_reference(problem: Problem, session: Session, progress: Progress, plan: Plan) -> tuple[Submission, Row]:
+    """What a problem's files are compared with, and its row, which is judged once in a session."""
+    reference = plan.against or Submission(as_typed(problem.reference_solve), problem)
+    label = "" if plan.against else problem.reference_label
+    if problem.name not in session.references:
+        progress.start(label or str(reference.path))
+        row = judge(reference, session, progress.cases)
+        file = label or row.file
+        session.references[problem.name] = replace(row, file=file, label=file)
+    return reference, session.references[problem.name]
+
+
 def _size(problem: Problem, case: Case) -> str:
     return rows.size_text(problem.shape(case))
 
@@ -555,6 +599,7 @@ def timing_of(
         copy_us=copy.median if copy is not None else None,
         empty_us=empty.median if empty is not None else None,
         throttled_samples=measured.throttled,
+        spans=[list(span) for one in (measured, hot) if one is not None for span in one.spans],
     )
 
 
@@ -580,6 +625,8 @@ def _with_timing(
             return replace(row, warnings=[*row.warnings, text])
     hot = hot_race[index] if hot_race else None
     timing = timing_of(problem, case, measured, base, copy, empty, hot)
+    if session.backend.gpu is not None:
+        timing = replace(timing, gpu=session.backend.gpu.uuid)
     doubt = ""
     if session.backend.gpu is not None and copy is not None:
         floor = problem.ideal_bytes(case.sizes) / session.backend.gpu.peak_bandwidth * 1e6

@@ -1,6 +1,7 @@
 """What the judge does where a machine refuses something, with stand-ins for what cannot be had here."""
 
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,6 +36,7 @@ def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_jud
         build=lambda submission: {"python": None},
         arena=lambda problem, cases: HostArena(problem, cases),
         worker=lambda *_: RefusedWorker(),
+        turn=lambda alone: nullcontext(),
     )
     accepted = rows.CaseResult("N=33/uniform", "main", rows.ACCEPTED, "", "")
     first_run = module._Trial.run

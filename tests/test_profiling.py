@@ -3,6 +3,7 @@
 import json
 import stat
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,7 +79,9 @@ def profile(tmp_path):
         ncu.chmod(ncu.stat().st_mode | stat.S_IXUSR)
         problem = PROBLEMS["softmax"]
         submission = Submission(ROOT / "triton_solutions" / "softmax_baseline.py", problem)
-        session = SimpleNamespace(build=lambda _: {"python": None}, options=SimpleNamespace(seed=1))
+        session = SimpleNamespace(
+            build=lambda _: {"python": None}, options=SimpleNamespace(seed=1), turn=lambda alone: nullcontext()
+        )
         return profiling.profile(submission, problem.timing_case(1000), session, str(ncu))
 
     return run

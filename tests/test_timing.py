@@ -130,9 +130,10 @@ def race(monkeypatch):
 
     def run(scripts, duel=False, stopping=timing.OF_A_GENERATION, again=None, backwards=False, failed=None):
         clock, log = SimpleNamespace(now=0.0), []
-        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: clock.now))
+        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: clock.now, time=lambda: clock.now))
         session = SimpleNamespace(
             backend=SimpleNamespace(name="gpu"),
+            turn=lambda alone: nullcontext(),
             options=SimpleNamespace(seed=1),
             arena=lambda problem, cases: HostArena(problem, cases),
             worker=lambda path, *_, **__: FakeWorker(path.name, scripts[path.name], clock, log),
@@ -262,6 +263,7 @@ def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(m
     with HostArena(counting, [case]) as arena:
         session = SimpleNamespace(
             backend=SimpleNamespace(name="gpu"),
+            turn=lambda alone: nullcontext(),
             options=SimpleNamespace(seed=1),
             arena=lambda *_: nullcontext(arena),
             worker=lambda path, *_, **__: Solves(path.name, steady(1000), SimpleNamespace(now=0.0), []),
