@@ -262,10 +262,15 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def read_lines(board: sqlite3.Connection, problem: str | None) -> list[Line]:
+    """All lines, or those of a problem, in the order in which they were entered."""
+    everything = board.execute(f"SELECT {', '.join(_COLUMNS)} FROM lines ORDER BY id")
+    return [line for line in (Line(*values) for values in everything) if problem in (None, line.problem)]
+
+
 def standings(board: sqlite3.Connection, problem: str | None) -> list[Group]:
     """All results, or those of a problem, in groups of what may be compared; lines of two groups never are."""
-    everything = board.execute(f"SELECT {', '.join(_COLUMNS)} FROM lines ORDER BY id")
-    lines = [line for line in (Line(*values) for values in everything) if problem in (None, line.problem)]
+    lines = read_lines(board, problem)
     by_conditions: dict[Conditions, list[Line]] = defaultdict(list)
     for line in lines:
         shared = (line.driver, line.torch, line.triton, line.nvcc)
@@ -343,13 +348,7 @@ def _ranked(lines: list[Line]) -> list[Standing]:
     runs_of = _by_source(by_note.pop("", []))
     best = sorted((min(runs, key=_device_time) for runs in runs_of.values()), key=_device_time)
 
-    # Lines share a rank where their intervals overlap, and so does a chain of such lines: any cut through it would
-    # part two that were not measured to differ. Each is compared with all before it, as the widest may reach furthest.
-    ranks: list[int] = []
-    reach = float("-inf")
-    for place, line in enumerate(best, start=1):
-        ranks.append(ranks[-1] if line.low_us <= reach else place)
-        reach = max(reach, line.high_us)
+    ranks = ranks_of(best)
     result = [
         Standing(rank, ranks.count(rank) > 1, line, len(runs_of[line.file, line.source_hash]), "")
         for rank, line in zip(ranks, best, strict=True)
@@ -358,6 +357,20 @@ def _ranked(lines: list[Line]) -> list[Standing]:
         by_source = _by_source(doubtful)
         result += [Standing(None, False, by_source[s][-1], len(by_source[s]), note) for s in sorted(by_source)]
     return result
+
+
+def ranks_of(best: list[Line]) -> list[int]:
+    """The ranks of lines in order of time.
+
+    Lines share a rank where their intervals overlap, and so does a chain of such lines: any cut through it would part
+    two that were not measured to differ. Each is compared with all before it, as the widest may reach furthest.
+    """
+    ranks: list[int] = []
+    reach = float("-inf")
+    for place, line in enumerate(best, start=1):
+        ranks.append(ranks[-1] if line.low_us <= reach else place)
+        reach = max(reach, line.high_us)
+    return ranks
 
 
 def _device_time(line: Line) -> float:

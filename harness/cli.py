@@ -248,7 +248,8 @@ def profile(
 @cli.command()
 @_DB
 @click.option("--problem", metavar="NAME", help="Only this problem.")
-def board(db: Path | None, problem: str | None) -> None:
+@click.option("--html", metavar="PATH", type=click.Path(path_type=Path), help="Write it as one page, to publish.")
+def board(db: Path | None, problem: str | None, html: Path | None) -> None:
     """Show the board: the best of every file, ranked among what is comparable."""
     from harness import board, report
 
@@ -261,7 +262,13 @@ def board(db: Path | None, problem: str | None) -> None:
         raise UsageError(
             f"there is no board at {path}: python -m harness submit FILE starts one (or name it with --db)"
         )
-    board.print_board(board.open_board(path), problem, report.console())
+    if html:
+        from harness.board_page import write_board
+
+        write_board(board.open_board(path), problem, html, path)
+        click.echo(html)
+    else:
+        board.print_board(board.open_board(path), problem, report.console())
 
 
 @cli.command()

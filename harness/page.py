@@ -360,8 +360,8 @@ def _sweep_plot(run: dict, emulated: bool) -> SweepPlot | None:
 # ---- the page ---------------------------------------------------------------------------------------------------
 
 
-def render(run: dict, name: str) -> str:
-    """The page of a run that was read from a file called `name`."""
+def templates() -> jinja2.Environment:
+    """Where pages come from: whatever is put into one is escaped and made printable."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -380,35 +380,50 @@ def render(run: dict, name: str) -> str:
         "tick": _tick,
     }
     environment.filters.update(filters)
+    return environment
+
+
+def hash_of(script: str) -> str:
+    """By which a page's policy names the one script that may run."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def render(run: dict, name: str) -> str:
+    """The page of a run that was read from a file called `name`."""
     emulated = run["machine"]["backend"] == "cpu"
     sweep = run.get("sweep")
     timings = [(row, timing) for row in run["rows"] for timing in row["timings"]]
-    script_hash = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    return environment.get_template("page.html.j2").render(
-        run=run,
-        machine=run["machine"],
-        duel_fields=DUEL_FIELDS,
-        profiles=[(profile, _join(profile["sizes"])) for profile in run.get("profiles", [])],
-        bytes_moved=BYTES,
-        name=name,
-        answer=_answer(run),
-        counts=Counter(row["verdict"] for row in run["rows"] if not row.get("label")),
-        emulated=emulated,
-        failures=[_failures(row) for row in run["rows"] if row["verdict"] != rows.ACCEPTED],
-        remarks=[row for row in run["rows"] if row["flags"] or row["warnings"]],
-        flag_words=FLAGS,
-        timings=timings,
-        folded=len(timings) > SHOWN_TIMINGS,
-        hot=any(timing.get("hot_us") is not None for _, timing in timings),
-        methods=sorted({timing["method"] for _, timing in timings}),
-        dot_plots=[] if sweep else _dot_plots(run, emulated),
-        sweep_plot=_sweep_plot(run, emulated) if sweep and sweep["points"] else None,
-        anatomies=[(row, timing, _activities(timing["anatomy"])) for row, timing in timings if timing.get("anatomy")],
-        seeds=sorted({str(row.get("seed")) for row in run["rows"]}),
-        accepted=rows.ACCEPTED,
-        script=SCRIPT,
-        script_hash=script_hash,
-        version=__version__,
+    return (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            run=run,
+            machine=run["machine"],
+            duel_fields=DUEL_FIELDS,
+            profiles=[(profile, _join(profile["sizes"])) for profile in run.get("profiles", [])],
+            bytes_moved=BYTES,
+            name=name,
+            answer=_answer(run),
+            counts=Counter(row["verdict"] for row in run["rows"] if not row.get("label")),
+            emulated=emulated,
+            failures=[_failures(row) for row in run["rows"] if row["verdict"] != rows.ACCEPTED],
+            remarks=[row for row in run["rows"] if row["flags"] or row["warnings"]],
+            flag_words=FLAGS,
+            timings=timings,
+            folded=len(timings) > SHOWN_TIMINGS,
+            hot=any(timing.get("hot_us") is not None for _, timing in timings),
+            methods=sorted({timing["method"] for _, timing in timings}),
+            dot_plots=[] if sweep else _dot_plots(run, emulated),
+            sweep_plot=_sweep_plot(run, emulated) if sweep and sweep["points"] else None,
+            anatomies=[
+                (row, timing, _activities(timing["anatomy"])) for row, timing in timings if timing.get("anatomy")
+            ],
+            seeds=sorted({str(row.get("seed")) for row in run["rows"]}),
+            accepted=rows.ACCEPTED,
+            script=SCRIPT,
+            script_hash=hash_of(SCRIPT),
+            version=__version__,
+        )
     )
 
 

@@ -31,7 +31,7 @@ class Page(HTMLParser):
         self.tags.append((tag, attributes))
         if tag == "tr":
             self.rows.append({"class": attributes.get("class", "")})
-        if tag not in ("meta", "wbr"):
+        if tag not in ("meta", "wbr", "input"):
             self.stack.append((tag, attributes, []))
 
     def handle_startendtag(self, tag, attributes):
