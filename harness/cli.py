@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 from collections.abc import Callable
@@ -69,6 +70,20 @@ def _judging_flags(function: Callable) -> Callable:
 _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 
 
+_RAY_ADDRESS = re.compile(r"local|auto|(ray://)?[\w.\[\]-]+:\d+")
+
+
+class _WithRay(click.Command):
+    """A verb with --ray [ADDRESS]: what follows the flag is an address only if it looks like one, else a file."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        for place, word in enumerate(args):
+            following = args[place + 1] if place + 1 < len(args) else ""
+            if word == "--ray" and not _RAY_ADDRESS.fullmatch(following):
+                args[place] = "--ray=local"
+        return super().parse_args(context, args)
+
+
 def _many_files(function: Callable) -> Callable:
     """The arguments and flags of the verbs that judge many files at once."""
     flags = [
@@ -77,6 +92,8 @@ def _many_files(function: Callable) -> Callable:
                      help="All .cu and .py files below it."),
         click.option("--gpus", metavar="I,J", help="Judge on these GPUs.  [default: all of the first one's model]"),
         click.option("--resume", is_flag=True, help="Go on with the run in the --json file, or on the board."),
+        click.option("--ray", "ray_address", metavar="[ADDRESS]",
+                     help="Judge on the Ray cluster at ADDRESS, or, without one, on a Ray of this machine."),
     ]  # fmt: skip
     for flag in reversed(flags):
         function = flag(function)
@@ -129,7 +146,7 @@ def cli(context: click.Context, **flags: Any) -> None:
         _judge(submissions, plan=Plan(), **flags)
 
 
-@cli.command()
+@cli.command(cls=_WithRay)
 @_many_files
 @_DB
 @_SHRINK
@@ -144,7 +161,7 @@ def submit(files: tuple[Path, ...], folders: tuple[Path, ...], db: Path | None, 
     _judge(_read_many(files, folders, flags), plan=Plan(), db=path, shrink=shrink, **flags)
 
 
-@cli.command()
+@cli.command(cls=_WithRay)
 @_many_files
 @_SHRINK
 @_judging_flags
@@ -153,7 +170,7 @@ def check(files: tuple[Path, ...], folders: tuple[Path, ...], shrink: bool, **fl
     _judge(_read_many(files, folders, flags), shrink=shrink, **flags)
 
 
-@cli.command()
+@cli.command(cls=_WithRay)
 @_many_files
 @_SIZES
 @_HOT
@@ -500,13 +517,19 @@ def _judge(
     shrink: bool = False,
     gpus: str | None = None,
     resume: bool = False,
+    ray_address: str | None = None,
 ) -> None:
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
     from harness import board, kept, report, rows, run
     from harness.backend import choose, machine
+    from harness.cluster import import_ray
     from harness.judge import Options, does_not_fit, select_cases
     from harness.pool import choose_gpus
 
+    if ray_address:
+        if shrink:
+            raise UsageError("--shrink keeps its cases where it judges: leave out --ray, or shrink afterwards")
+        import_ray()
     if gpus is not None:
         choose_gpus(gpus)
     chosen = choose(backend, needs_nvcc=any(s.language == "cuda" for s in submissions))
@@ -557,6 +580,7 @@ def _judge(
         plan=plan,
         is_duel=duel,
         shrink=shrink,
+        ray_address=ray_address,
     )
     if outcome.clocks:
         description["clocks"] = outcome.clocks

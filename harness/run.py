@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from harness import rows
 from harness.backend import Backend
+from harness.cluster import Cluster, pack
 from harness.errors import UsageError
 from harness.judge import Judged, Options, Session, blank_row, building_ahead, judge_one
 from harness.kept import Keeper
@@ -36,21 +37,28 @@ class Outcome:
 class Judges:
     """Judges and times: in one session of this process, or in a pool where there are several files and cores or GPUs.
 
-    A context manager. On the CPU backend a pool only judges.
+    With an address of Ray judging is done there. A context manager. On the CPU backend a pool only judges.
     """
 
-    def __init__(self, backend: Backend, options: Options, needs_torch: bool, files: int) -> None:
+    def __init__(
+        self, backend: Backend, options: Options, needs_torch: bool, files: int, ray_address: str | None = None
+    ) -> None:
         self.backend, self.options = backend, options
         self.session = Session(backend, options, needs_torch)
         self.progress = Progress()
-        self._environments = lanes(backend, files)
         self._setup = Setup(backend.name, backend.reason, options, needs_torch)
+        self._environments = lanes(backend, 1 if ray_address else files)
         self._pool: Pool | None = None
+        self._ray_address = ray_address
 
     def __enter__(self) -> Judges:
         with ExitStack() as stack:
+            self._cluster: Cluster | None = None
+            if self._ray_address:
+                self._cluster = stack.enter_context(Cluster(self._ray_address, self._setup))
             if len(self._environments) > 1:
                 self._pool = stack.enter_context(Pool(self._environments, self._setup))
+            if self._cluster or self._pool:
                 stack.callback(self.session.__exit__)  # it starts when it is first needed
             else:
                 stack.enter_context(self.session)
@@ -68,26 +76,33 @@ class Judges:
 
     def judge(self, submissions: list[Submission], shrink: bool) -> Iterator[tuple[int, Judged]]:
         """(place, what was judged) as submissions are finished."""
-        if self._pool is None:
+        if self._pool is None and self._cluster is None:
             with building_ahead(submissions, self.session):
                 for place, submission in enumerate(submissions):
                     judged = judge_one(submission, self.session, self.progress, shrink)
                     self.progress.finish(judged.row)
                     yield place, judged
             return
-        self.progress.start(f"judging {len(submissions)} files, {len(self._environments)} at a time")
+        self.progress.start(f"judging {len(submissions)} files")
         step = self.progress.cases(len(submissions))
+        for place, answer in self._answers(submissions, shrink):
+            if isinstance(answer, Lost):
+                text = f"{answer.text}: does the file end other processes?"
+                row = blank_row(submissions[place], self.backend, self.options)
+                answer = Judged(replace(row, verdict=rows.INTERNAL_ERROR, message=text), "")
+            self.progress.finish(answer.row)
+            step()
+            yield place, answer
+
+    def _answers(self, submissions: list[Submission], shrink: bool) -> Iterator[tuple[int, Judged | Lost]]:
+        if self._cluster:
+            yield from self._cluster.run([pack(submission) for submission in submissions])
+            return
+        assert self._pool
         jobs = [Judging(ticket_of(submission), shrink) for submission in submissions]
         # On the CPU every core has a process already, which builds what it judges.
         with building_ahead(submissions if self.backend.name == "gpu" else [], self.session):
-            for place, answer in self._pool.run(jobs):
-                if isinstance(answer, Lost):
-                    text = f"{answer.text}: does the file end other processes?"
-                    row = blank_row(submissions[place], self.backend, self.options)
-                    answer = Judged(replace(row, verdict=rows.INTERNAL_ERROR, message=text), "")
-                self.progress.finish(answer.row)
-                step()
-                yield place, answer
+            yield from self._pool.run(jobs)
 
     def time(
         self, heats: list[Heat], monitor: Monitor | None, plan: Plan
@@ -128,6 +143,7 @@ def run(
     plan: Plan | None,
     is_duel: bool,
     shrink: bool,
+    ray_address: str | None = None,
 ) -> Outcome:
     """Judges the submissions of which nothing is `known`, by place, and times those that are accepted without times.
 
@@ -141,7 +157,9 @@ def run(
     needs_torch = plan is not None or backend.name == "gpu" or any(s.language == "python" for s in submissions)
     monitor = Monitor() if backend.name == "gpu" and plan else None
     try:
-        with Judges(backend, options, needs_torch, 1 if is_duel else len(todo)) as judges:
+        with Judges(
+            backend, options, needs_torch, 1 if is_duel else len(todo), ray_address if todo else None
+        ) as judges:
             for number, judged in judges.judge([submissions[place] for place in todo], shrink):
                 if judged.missing_tool and len(submissions) == 1:
                     raise UsageError(judged.missing_tool)
