@@ -1,7 +1,8 @@
 """One call of a solve in a process of its own, each buffer an allocation of exactly its size: for tools that watch it.
 
-Run as `python -m harness.bare TASK.json`, under ncu. The first call warms up and is not watched; before the second the
-inputs are refilled, the outputs poisoned and the L2 flushed, as in a timed call. What it wrote is left beside the task.
+Run as `python -m harness.bare TASK.json`. Under ncu there are two calls, the first of which warms up and is not
+watched; before the second the inputs are refilled, the outputs poisoned and the L2 flushed, as in a timed call. What it
+wrote is left beside the task. Under compute-sanitizer there is one call, and before it the buffers' addresses are left.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from harness.facts import Facts
 from harness.worker import Buffer, CudaSolve, Failure, PythonSolve, device_tensor
 
 SOLVE_FAILED = 3  # exit status
+
+# What the task asks for: to be profiled; to be watched; to be watched with outputs that nobody has written.
+PROFILED, WATCHED, UNWRITTEN = WAYS = ("profiled", "watched", "unwritten")
 
 
 class ExactMemory:
@@ -43,17 +47,28 @@ def main() -> int:
 
     import torch
 
-    tensors, contents = [], []
+    filled = []
     for parameter in pointers:
         name, dtype = parameter["name"], parameter["dtype"]
-        tensors.append(memory.tensor(buffers[name], dtype))
         before = path.with_name(f"{name}.before.npy")
+        if not before.exists() and task["way"] == UNWRITTEN:
+            continue
         host = np.load(before) if before.exists() else np.full(-(-task["bytes"][name] // 8), POISONS[0])
-        contents.append(torch.from_numpy(host.view(np.uint8)[: task["bytes"][name]]).view(getattr(torch, dtype)))
+        contents = torch.from_numpy(host.view(np.uint8)[: task["bytes"][name]]).view(getattr(torch, dtype))
+        filled.append((memory.tensor(buffers[name], dtype), contents))
+    if task["way"] != PROFILED:
+        for tensor, contents in filled:
+            tensor.copy_(contents)
+        gpu.synchronize()
+        addresses = {name: buffer.begin for name, buffer in buffers.items()}
+        path.with_name("addresses.json").write_text(json.dumps(addresses))
+        solve()
+        gpu.synchronize()
+        return 0
     flush = torch.empty(2 * gpu.describe().l2_bytes, dtype=torch.uint8, device="cuda")
     for watched in (False, True):
-        for tensor, before in zip(tensors, contents, strict=True):
-            tensor.copy_(before)
+        for tensor, contents in filled:
+            tensor.copy_(contents)
         flush.fill_(1)
         gpu.synchronize()
         if watched:
@@ -62,7 +77,7 @@ def main() -> int:
         gpu.synchronize()
         if watched:
             gpu.stop_profiler()
-    for parameter, tensor in zip(pointers, tensors, strict=True):
+    for parameter, (tensor, _) in zip(pointers, filled, strict=True):
         np.save(path.with_name(f"{parameter['name']}.after.npy"), tensor.view(torch.uint8).cpu().numpy())
     return 0
 

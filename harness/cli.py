@@ -102,6 +102,9 @@ def _many_files(function: Callable) -> Callable:
 
 _DB = click.option("--db", metavar="PATH", type=click.Path(path_type=Path), help="The board's file.")
 _SHRINK = click.option("--shrink", is_flag=True, help="Look for a smaller failing case, for up to 10 s a file.")
+_SANITIZE = click.option(
+    "--sanitize", is_flag=True, help="One more call under compute-sanitizer: reads past the end, races (GPU only)."
+)
 _HOT = click.option("--hot", is_flag=True, help="With the L2 as the call before left it (bench: beside a cold one).")
 
 
@@ -164,10 +167,11 @@ def submit(files: tuple[Path, ...], folders: tuple[Path, ...], db: Path | None, 
 @cli.command(cls=_WithRay)
 @_many_files
 @_SHRINK
+@_SANITIZE
 @_judging_flags
-def check(files: tuple[Path, ...], folders: tuple[Path, ...], shrink: bool, **flags: Any) -> None:
+def check(files: tuple[Path, ...], folders: tuple[Path, ...], shrink: bool, sanitize: bool, **flags: Any) -> None:
     """Judge files without timing them."""
-    _judge(_read_many(files, folders, flags), shrink=shrink, **flags)
+    _judge(_read_many(files, folders, flags), shrink=shrink, sanitize=sanitize, **flags)
 
 
 @cli.command(cls=_WithRay)
@@ -322,8 +326,9 @@ def sweep(
 @cli.command()
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.npz")
 @click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), help="[default: the one it failed on]")
+@_SANITIZE
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
-def replay(file: Path, backend: str | None, json_path: Path | None) -> None:
+def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | None) -> None:
     """Run a failing case alone that check --shrink has kept."""
     from harness import report, rows, shrink
     from harness.backend import choose, machine
@@ -333,15 +338,23 @@ def replay(file: Path, backend: str | None, json_path: Path | None) -> None:
     if kept.submission.source_hash != kept.about["source_hash"]:
         click.echo(f"{kept.submission.path} has changed since the case was kept", err=True)
     chosen = choose(backend or kept.about["backend"], needs_nvcc=kept.submission.language == "cuda")
+    tool = _find_sanitizer(chosen) if sanitize else ""
     json_file = report.open_json(json_path) if json_path else None
+    trouble = ""
     with Session(
         chosen, Options(seed=0), needs_torch=chosen.name == "gpu" or kept.submission.language == "python"
     ) as s:
         row = shrink.judge_given(kept.submission, [(kept.case, kept.inputs)], s, str(file))
+        if tool:
+            from harness.sanitizer import sanitize_one
+
+            row, trouble = sanitize_one(row, kept.submission, (kept.case, kept.inputs), s, tool)
     description = machine(chosen)
     report.print_rows([row], description)
     if json_file:
         report.write_json(json_file, [row], description)
+    if trouble:
+        raise UsageError(trouble)
     sys.exit(0 if row.verdict == rows.ACCEPTED else 1)
 
 
@@ -498,6 +511,15 @@ def _allow_races(submissions: list[Any], backend: str) -> None:
         raise UsageError("--races looks at .cu files, and there is none among these")
 
 
+def _find_sanitizer(chosen: Any) -> str:
+    """The program that --sanitize runs calls under."""
+    if chosen.name != "gpu":
+        raise UsageError("--sanitize needs a GPU: leave it out on the CPU backend, which watches every access anyway")
+    from harness.sanitizer import find_sanitizer
+
+    return find_sanitizer()
+
+
 def _judge(
     submissions: list[Any],
     *,
@@ -515,6 +537,7 @@ def _judge(
     duel: bool = False,
     db: Path | None = None,
     shrink: bool = False,
+    sanitize: bool = False,
     gpus: str | None = None,
     resume: bool = False,
     ray_address: str | None = None,
@@ -529,6 +552,8 @@ def _judge(
     if ray_address:
         if shrink:
             raise UsageError("--shrink keeps its cases where it judges: leave out --ray, or shrink afterwards")
+        if sanitize:
+            raise UsageError("--sanitize runs compute-sanitizer of this machine: leave out --ray")
         import_ray()
     if gpus is not None:
         choose_gpus(gpus)
@@ -548,7 +573,8 @@ def _judge(
     saved_head, saved = kept.read_kept(json_path) if resume and json_path else ({}, [])
     if seed is None:
         seed = saved_head.get("seed", secrets.randbelow(2**32))
-    options = Options(seed, timeout, strict, case, large, races)
+    tool = _find_sanitizer(chosen) if sanitize else ""
+    options = Options(seed, timeout, strict, case, large, races, tool)
     for asked in {id(submission.problem): submission.problem for submission in submissions}.values():
         select_cases(asked, options, chosen.name)  # an unknown --case is said before anything is built
         for timed in asked.timing_cases(plan.sizes, chosen.name) if plan else []:

@@ -75,7 +75,10 @@ KERNEL_MEMORY_POISON = (0xFF, 0x71)  # for memory that a solve allocates on the 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose. `timeout` is seconds per call, None for the default with its allowance for compilation."""
+    """What the user chose. `timeout` is seconds per call, None for the default with its allowance for compilation.
+
+    `sanitizer` is the path of compute-sanitizer where one more call is to run under it.
+    """
 
     seed: int
     timeout: float | None = None
@@ -83,6 +86,7 @@ class Options:
     case: str | None = None
     large: bool = False
     races: bool = False
+    sanitizer: str = ""
 
 
 @dataclass(frozen=True)
@@ -731,7 +735,7 @@ def judge(
     if trial.load_failure:
         return replace(blank, verdict=trial.load_failure.verdict, message=trial.load_failure.text)
     remarks = [*trial.undefined.values(), *trial.remarks]
-    verdict, message = _decide(results, trial.flags, remarks, options)
+    verdict, message = decide(results, trial.flags, remarks, options)
     warnings = remarks + [text for key, text in trial.harmless.items() if key not in trial.undefined][:5]
     if session.backend.name == "gpu" and session.copying:
         warnings.append("CUDA IPC is refused here: buffers were copied to the worker and back")
@@ -764,7 +768,8 @@ def _bytes_text(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-def _decide(results: list[CaseResult], flags: set[str], remarks: list[str], options: Options) -> tuple[str, str]:
+def decide(results: list[CaseResult], flags: set[str], remarks: list[str], options: Options) -> tuple[str, str]:
+    """A row's verdict and message from its cases' and its flags."""
     asked_for = options.case is not None
     deciding = [r for r in results if r.group != "special" or options.strict or asked_for]
     for result in deciding:
@@ -826,7 +831,7 @@ def how_it_ended(
         text += f" {_place(seen, build)}"
         if 0 <= seen.fault_buffer < len(problem.buffers):
             parameter = problem.buffers[seen.fault_buffer]
-            where = _element(parameter.name, parameter.dtype, seen.fault_offset, seen.fault_extent)
+            where = element(parameter.name, parameter.dtype, seen.fault_offset, seen.fault_extent)
             return Finding(rows.OUT_OF_BOUNDS, f"access to {where}: {text}")
     if last_words:
         text += f"; last output: {last_words[0][:300]}"
@@ -840,12 +845,14 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _element(name: str, dtype: str, offset: int, extent: int) -> str:
+def element(name: str, dtype: str, offset: int, extent: int) -> str:
+    """The element of a buffer of `extent` bytes at a byte outside it."""
     size = np.dtype(dtype).itemsize
     return outside(name, offset // size, extent // size)
 
 
-def _distance(offset: int, extent: int) -> str:
+def distance(offset: int, extent: int) -> str:
+    """Where a byte outside memory of `extent` bytes is, up to the word that says what memory."""
     if offset < 0:
         return f"byte {offset}, {-offset} bytes before the start of {extent} bytes of "
     if offset >= extent:
@@ -862,9 +869,9 @@ def violation_text(seen: Facts, problem: Problem, build: Build | None, submissio
         offset = seen.violation_offset
         if offset >= 0:
             offset = max(offset, seen.violation_extent)
-        target = _element(parameter.name, parameter.dtype, offset, seen.violation_extent)
+        target = element(parameter.name, parameter.dtype, offset, seen.violation_extent)
     else:
-        target = _distance(seen.violation_offset, seen.violation_extent) + {
+        target = distance(seen.violation_offset, seen.violation_extent) + {
             facts_module.DYNAMIC_SHARED: "dynamic shared memory",
             facts_module.STATIC_SHARED: f"the __shared__ variable {facts_module.text(seen.violation_name)}",
             facts_module.FREED_MEMORY: "memory that was freed",
@@ -900,7 +907,7 @@ def _source_line(where: str, build: Build | None) -> str:
 
 @dataclass(frozen=True)
 class Judged:
-    """A row, and the sentence about a tool that was missing to judge its file, or ""."""
+    """A row, and the sentence about a tool that failed or was missing to judge its file, or ""."""
 
     row: Row
     missing_tool: str
@@ -916,7 +923,12 @@ def judge_one(submission: Submission, session: Session, progress: Progress, shri
 
             progress.start(f"{submission.path}: looking for a smaller case")
             row = shrink_row(row, submission, session)
-        return Judged(row, "")
+        if not session.options.sanitizer:
+            return Judged(row, "")
+        from harness.sanitizer import sanitize_one
+
+        progress.start(f"{submission.path}: under compute-sanitizer")
+        return Judged(*sanitize_one(row, submission, None, session, session.options.sanitizer))
     except UsageError as error:  # a missing compiler stops the .cu files, not the others
         return Judged(unjudged(submission, session, error, rows.NOT_RUN), str(error))
     except Exception as error:  # the judge's own fault, in the one place that reports it

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from harness.bare import SOLVE_FAILED
+from harness.alone import prepared, run_under
+from harness.bare import PROFILED, SOLVE_FAILED
 from harness.build import find_tool
 from harness.errors import UsageError
-from harness.judge import Session, placement
+from harness.judge import Session
 from harness.problems import Arrays, Case
 from harness.submission import Submission
 
@@ -84,41 +81,28 @@ def find_ncu() -> str:
 
 def profile(submission: Submission, case: Case, session: Session, ncu: str) -> Profile:
     """Profiles one call of `submission`. Raises ProfileError, or BuildError where it does not compile."""
-    (build,) = session.build(submission).values()
     problem = submission.problem
     inputs = problem.inputs(case, session.options.seed)
-    lengths = problem.lengths(case.sizes)
-    sizes = {p.name: lengths[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers}
-    with tempfile.TemporaryDirectory(prefix="solve-judge-") as folder:
-        task, log = Path(folder) / "task.json", Path(folder) / "ncu.csv"
-        for name, array in inputs.items():
-            np.save(task.with_name(f"{name}.before.npy"), array)
-        description = {
-            "backend": "gpu",
-            "path": str(submission.path.absolute()),
-            "library": str(build.library.absolute()) if build else None,
-            "runtime": None,
-            "parameters": [vars(p) for p in problem.parameters],
-            **placement(problem, case),
-            "bytes": sizes,
-        }
-        task.write_text(json.dumps(description))
-        command = [ncu, "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off"]
-        command += ["--metrics", ",".join(metric for metric, _ in METRICS.values())]
-        command += ["--csv", "--print-units", "base", "--log-file", str(log)]
-        command += [sys.executable, "-m", "harness.bare", str(task)]
-        try:
-            with session.turn(alone=True):
-                done = subprocess.run(command, capture_output=True, text=True, timeout=PROFILE_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            raise ProfileError(f"no end after {PROFILE_SECONDS:.0f} s under ncu") from None
+    with prepared(submission, case, inputs, session, PROFILED) as folder:
+        log = folder / "ncu.csv"
+        tool = [ncu, "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off"]
+        tool += ["--metrics", ",".join(metric for metric, _ in METRICS.values())]
+        tool += ["--csv", "--print-units", "base", "--log-file", str(log)]
+        with session.turn(alone=True):
+            ended = run_under(tool, folder, session, PROFILE_SECONDS)
+        if ended.outcome == "timeout":
+            raise ProfileError(f"no end after {PROFILE_SECONDS:.0f} s under ncu")
+        if ended.outcome == "memory":
+            raise ProfileError("the call used more memory than it may under ncu")
         text = log.read_text() if log.exists() else ""
-        if done.returncode != 0:
-            raise ProfileError(_why(done.returncode, text, done.stdout + done.stderr))
+        if ended.status != 0:
+            raise ProfileError(_why(ended.status, text, ended.output))
         kernels = parse(text)
-        _check(submission, case, inputs, task)
+        _check(submission, case, inputs, folder)
     if not kernels:
         raise ProfileError("ncu saw no kernel in the call")
+    lengths = problem.lengths(case.sizes)
+    sizes = {p.name: lengths[p.name] * np.dtype(p.dtype).itemsize for p in problem.buffers}
     return Profile(
         file=str(submission.path),
         problem=problem.name,
@@ -161,12 +145,10 @@ def parse(log: str) -> list[Kernel]:
     ]
 
 
-def _check(submission: Submission, case: Case, inputs: Arrays, task: Path) -> None:
+def _check(submission: Submission, case: Case, inputs: Arrays, folder: Path) -> None:
     """Bytes of a wrong answer say nothing."""
     problem = submission.problem
-    outputs = {
-        p.name: np.load(task.with_name(f"{p.name}.after.npy")).view(p.dtype) for p in problem.buffers if p.role != "in"
-    }
+    outputs = {p.name: np.load(folder / f"{p.name}.after.npy").view(p.dtype) for p in problem.buffers if p.role != "in"}
     nothing = {name: np.full_like(array, np.nan) for name, array in outputs.items()}
     check = problem.examine(case, inputs, outputs, problem.reference(inputs, case.sizes), nothing)
     if not check.passed:

@@ -5,9 +5,10 @@ fork) and starts no threads. It is the subreaper of everything below it: whateve
 its child and is killed.
 
 Run as `python -m harness.server DESCRIPTOR MODULE...`; the judge speaks over the socket DESCRIPTOR. A request is one
-JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. (A
-server that could not import a module answers the first spawn with {"failed": "..."} and is gone.) When
-a worker has ended and its process group is gone, its wait status is written to the exit pipe that came with its spawn.
+JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. A
+spawn with a "command" is of that program instead of a worker, for a solve that runs under a tool. (A server that could
+not import a module answers the first spawn with {"failed": "..."} and is gone.) When a worker has ended and its process
+group is gone, its wait status is written to the exit pipe that came with its spawn.
 The judge's end of the socket closed, for whatever reason, ends the server and everything below it.
 """
 
@@ -33,8 +34,8 @@ MESSAGE_BYTES = 1 << 16
 # A worker's exit status when it could not go on, EX_SOFTWARE: most often the submission has closed its pipe.
 WORKER_FAILED = 70
 
-# The descriptors that come with a spawn, in this order; the arena is absent when it is on a GPU.
-DESCRIPTORS = ("requests", "replies", "output", "facts", "exit", "arena")
+# The descriptors that come with a spawn, in this order; the arena is absent when it is on a GPU, a program takes two.
+DESCRIPTORS = ("output", "exit", "requests", "replies", "facts", "arena")
 
 
 def prctl(option: int, value: int) -> None:
@@ -100,6 +101,9 @@ class Server:
                 if int(name) > 2 and int(name) not in keep:
                     with suppress(OSError):  # the listing's own descriptor is closed by now
                         os.close(int(name))
+
+            if "command" in task:
+                os.execvpe(task["command"][0], task["command"], {**os.environ, **task["variables"]})
 
             from harness import worker
 

@@ -1,4 +1,7 @@
-"""The judge's side of a worker: start it, ask it something, wait no longer than allowed, see how it ended, kill it."""
+"""The judge's side of a worker: start it, ask it something, wait no longer than allowed, see how it ended, kill it.
+
+Or of a whole program that runs a solve under a tool. Either is below the fork server and is killed with all it starts.
+"""
 
 from __future__ import annotations
 
@@ -117,6 +120,107 @@ class ForkServer:
             self._socket.send(json.dumps({"kill": pid}).encode())
 
 
+class _Process:
+    """One process below the fork server: what it prints, how much memory it holds, how it ends."""
+
+    def __init__(self, fork_server: ForkServer, task: dict, descriptors: list[int], memory_bytes: int) -> None:
+        """`descriptors` are those behind the first two of server.DESCRIPTORS."""
+        self._fork_server = fork_server
+        self._memory_bytes = memory_bytes
+        self.output, output_write = os.pipe2(os.O_CLOEXEC)
+        self.exit, exit_write = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.output, False)
+        try:
+            self.pid = fork_server.spawn(task, [output_write, exit_write, *descriptors])
+        finally:
+            os.close(output_write)
+            os.close(exit_write)
+        self.kept = b""
+        self.resident = 0
+        self.status: int | None = None
+        self._next_look = time.monotonic() + WATCH_SECONDS
+
+    def close(self) -> None:
+        self.kill()
+        os.close(self.output)
+        os.close(self.exit)
+
+    def kill(self) -> None:
+        """Ends the process, its group and its orphans, and waits until they are gone."""
+        if self.status is None:
+            self._fork_server.kill(self.pid)
+            self.wait_exit()
+
+    def wait_exit(self) -> int:
+        """The wait status, written by the server when the process, its group and its orphans are gone."""
+        if self.status is None:
+            if not _is_readable(self.exit, SERVER_SECONDS):
+                self._fork_server.end()  # a submission has stopped it; its workers die with it
+            data = os.read(self.exit, 4)
+            # An end of file means that the server itself has ended, and has killed its workers before.
+            self.status = struct.unpack("i", data)[0] if len(data) == 4 else int(signal.SIGKILL)
+            self.drain_output()
+        return self.status
+
+    def drain_output(self) -> bool:
+        """Reads what was printed, keeps the first part of it; False at the end of file."""
+        while True:
+            try:
+                data = os.read(self.output, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self.kept += data[: OUTPUT_BYTES_KEPT - len(self.kept)]
+
+    def holds_too_much(self) -> bool:
+        """Whether it, with all it started, holds more memory than it may; looked at now and then."""
+        if time.monotonic() <= self._next_look:
+            return False
+        self._next_look = time.monotonic() + WATCH_SECONDS
+        self.resident = _resident_bytes(self.pid) or self.resident
+        return self.resident > self._memory_bytes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: `outcome` is "ended" (`status` is its exit status, negative a signal), "timeout" or
+    "memory"; `output` what it printed, the first part of it."""
+
+    outcome: str
+    status: int
+    output: str
+
+
+def run_program(
+    fork_server: ForkServer, command: list[str], variables: dict[str, str], seconds: float, memory_bytes: int
+) -> Ended:
+    """Runs a program below the fork server, `variables` added to the server's environment; none of it lives on."""
+    process = _Process(fork_server, {"command": command, "variables": variables}, [], memory_bytes)
+    outcome = "ended"
+    try:
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            for descriptor in (process.output, process.exit):
+                selector.register(descriptor, selectors.EVENT_READ)
+            while outcome == "ended":
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    outcome = "timeout"
+                elif process.holds_too_much():
+                    outcome = "memory"
+                ready = {key.fd for key, _ in selector.select(max(0.0, min(remaining, WATCH_SECONDS)))}
+                if process.output in ready and not process.drain_output():
+                    selector.unregister(process.output)
+                if process.exit in ready:
+                    process.wait_exit()
+                    break
+    finally:
+        process.close()
+    assert process.status is not None
+    return Ended(outcome, os.waitstatus_to_exitcode(process.status), process.kept.decode("utf-8", "replace"))
+
+
 class WorkerHandle:
     """One worker. Use as a context manager; leaving it kills the worker's process group and waits for its end."""
 
@@ -133,17 +237,13 @@ class WorkerHandle:
         memory_bytes: int,
         timed: bool = False,
     ) -> None:
-        self._fork_server = fork_server
         self._memory_bytes = memory_bytes
         self._facts_descriptor = shared_memory("facts", facts.MAPPED)
         self._facts_page = mmap.mmap(self._facts_descriptor, facts.MAPPED)
         requests_read, self._requests = os.pipe2(os.O_CLOEXEC)
         self._replies, replies_write = os.pipe2(os.O_CLOEXEC)
-        self._output, output_write = os.pipe2(os.O_CLOEXEC)
-        self._exit, exit_write = os.pipe2(os.O_CLOEXEC)
-        for descriptor in (self._replies, self._output):
-            os.set_blocking(descriptor, False)
-        theirs = [requests_read, replies_write, output_write, self._facts_descriptor, exit_write]
+        os.set_blocking(self._replies, False)
+        theirs = [requests_read, replies_write, self._facts_descriptor]
         if arena.descriptor is not None:
             theirs.append(arena.descriptor)
         task = {
@@ -157,43 +257,40 @@ class WorkerHandle:
             "timed": timed,
         }
         try:
-            self._pid = fork_server.spawn(task, theirs)
+            self._process = _Process(fork_server, task, theirs, memory_bytes)
         finally:
-            for descriptor in (requests_read, replies_write, output_write, exit_write):
-                os.close(descriptor)
+            os.close(requests_read)
+            os.close(replies_write)
         self._has_runtime = runtime is not None
         self._pending = b""
         self._next_id = secrets.randbelow(1 << 30)  # not to be guessed by a submission that answers in advance
-        self._kept = b""
-        self._resident = 0
-        self._status: int | None = None
 
     def __enter__(self) -> WorkerHandle:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.kill()
+        self._process.close()
         self._facts_page.close()
-        for descriptor in (self._facts_descriptor, self._requests, self._replies, self._output, self._exit):
+        for descriptor in (self._facts_descriptor, self._requests, self._replies):
             os.close(descriptor)
 
     @property
     def alive(self) -> bool:
-        return self._status is None
+        return self._process.status is None
 
     @property
     def output(self) -> str:
         """What the submission printed, up to a limit."""
-        return self._kept.decode("utf-8", "replace")
+        return self._process.kept.decode("utf-8", "replace")
 
     @property
     def is_nearly_full(self) -> bool:
         """Whether it held nearly as much memory as it may when it was last looked at."""
-        return self._resident > 0.75 * self._memory_bytes
+        return self._process.resident > 0.75 * self._memory_bytes
 
     def threads(self) -> int:
         """How many threads the worker has now, 0 if it has gone."""
-        with suppress(OSError), open(f"/proc/{self._pid}/status", "rb") as file:
+        with suppress(OSError), open(f"/proc/{self._process.pid}/status", "rb") as file:
             return next((int(line.split()[1]) for line in file if line.startswith(b"Threads:")), 0)
         return 0
 
@@ -214,47 +311,23 @@ class WorkerHandle:
 
     def kill(self) -> None:
         """Ends the worker and its process group, and waits until they are gone."""
-        if self.alive:
-            self._fork_server.kill(self._pid)
-            self._wait_exit()
+        self._process.kill()
 
     def _ask_where(self) -> None:
         """Lets the CUDA-on-CPU layer write down which kernel runs, and where, before the worker is killed."""
         if not self._has_runtime or not self.alive:
             return
         with suppress(OSError):
-            os.kill(self._pid, signal.SIGUSR2)
+            os.kill(self._process.pid, signal.SIGUSR2)
         deadline = time.monotonic() + ANSWER_SECONDS
-        while not self.facts().stopped and time.monotonic() < deadline and not _is_readable(self._exit, 0.01):
+        while not self.facts().stopped and time.monotonic() < deadline and not _is_readable(self._process.exit, 0.01):
             pass
-
-    def _wait_exit(self) -> int:
-        """The wait status, written by the server when the worker, its group and its orphans are gone."""
-        if self._status is None:
-            if not _is_readable(self._exit, SERVER_SECONDS):
-                self._fork_server.end()  # a submission has stopped it; its workers die with it
-            data = os.read(self._exit, 4)
-            # An end of file means that the server itself has ended, and has killed its workers before.
-            self._status = struct.unpack("i", data)[0] if len(data) == 4 else int(signal.SIGKILL)
-            self._drain_output()
-        return self._status
-
-    def _drain_output(self) -> bool:
-        """Reads what was printed, keeps the first part of it; False at the end of file."""
-        while True:
-            try:
-                data = os.read(self._output, 1 << 16)
-            except BlockingIOError:
-                return True
-            if not data:
-                return False
-            self._kept += data[: OUTPUT_BYTES_KEPT - len(self._kept)]
 
     def _wait(self, wanted: int, seconds: float) -> Reply:
         deadline = time.monotonic() + seconds
-        next_look = time.monotonic() + WATCH_SECONDS
+        process = self._process
         with selectors.DefaultSelector() as selector:
-            for descriptor in (self._replies, self._output, self._exit):
+            for descriptor in (self._replies, process.output, process.exit):
                 selector.register(descriptor, selectors.EVENT_READ)
             while True:
                 remaining = deadline - time.monotonic()
@@ -263,23 +336,20 @@ class WorkerHandle:
                     self.kill()
                     return Reply("timeout", {})
                 ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}
-                if time.monotonic() > next_look:
-                    next_look = time.monotonic() + WATCH_SECONDS
-                    self._resident = _resident_bytes(self._pid) or self._resident
-                    if self._resident > self._memory_bytes:
-                        self.kill()
-                        return Reply("memory", {})
-                if self._output in ready and not self._drain_output():
-                    selector.unregister(self._output)
+                if process.holds_too_much():
+                    self.kill()
+                    return Reply("memory", {})
+                if process.output in ready and not process.drain_output():
+                    selector.unregister(process.output)
                 if self._replies in ready:
                     reply = self._read_reply(wanted)
                     if reply is not None:
                         if reply.outcome != "answered":
                             self.kill()
-                            return Reply(reply.outcome, {}, self._status or 0)
+                            return Reply(reply.outcome, {}, process.status or 0)
                         return reply
-                if self._exit in ready:
-                    return Reply("ended", {}, self._wait_exit())
+                if process.exit in ready:
+                    return Reply("ended", {}, self._process.wait_exit())
 
     def _read_reply(self, wanted: int) -> Reply | None:
         """The reply to request `wanted`, None while it is incomplete."""
@@ -289,8 +359,8 @@ class WorkerHandle:
             return None
         if not data:
             # Closed: by the process's end, which says more, or by the submission. The server tells which.
-            if _is_readable(self._exit, 1.0):
-                return Reply("ended", {}, self._wait_exit())
+            if _is_readable(self._process.exit, 1.0):
+                return Reply("ended", {}, self._process.wait_exit())
             return Reply("garbage", {})
         self._pending += data
         line, newline, rest = self._pending.partition(b"\n")

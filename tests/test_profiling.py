@@ -14,6 +14,7 @@ from harness import profiling
 from harness.problems import PROBLEMS
 from harness.report import print_profiles
 from harness.submission import Submission
+from harness.supervisor import ForkServer
 
 HEAD = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device",'
@@ -69,8 +70,14 @@ sys.exit({status})
 """
 
 
+@pytest.fixture(scope="module")
+def fork_server():
+    with ForkServer("gpu", ()) as server:
+        yield server
+
+
 @pytest.fixture
-def profile(tmp_path):
+def profile(tmp_path, fork_server):
     """profile(log, status, said, factor) -> the Profile of softmax_baseline.py by a stand-in for ncu."""
 
     def run(log, status=0, said="", factor=1.0):
@@ -80,7 +87,10 @@ def profile(tmp_path):
         problem = PROBLEMS["softmax"]
         submission = Submission(ROOT / "triton_solutions" / "softmax_baseline.py", problem)
         session = SimpleNamespace(
-            build=lambda _: {"python": None}, options=SimpleNamespace(seed=1), turn=lambda alone: nullcontext()
+            build=lambda _: {"python": None},
+            options=SimpleNamespace(seed=1),
+            fork_server=fork_server,
+            turn=lambda alone: nullcontext(),
         )
         return profiling.profile(submission, problem.timing_case(1000), session, str(ncu))
 

@@ -14,7 +14,7 @@ from harness.errors import UsageError
 from harness.judge import placement
 from harness.problems import PROBLEMS, Case
 from harness.server import WORKER_FAILED
-from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle
+from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle, run_program
 
 ROOT = Path(__file__).parent.parent
 SOFTMAX = PROBLEMS["softmax"]
@@ -283,6 +283,36 @@ def test_the_time_limit_holds_also_while_many_processes_print_without_pause(star
     with start(body) as worker:
         assert ask(worker, seconds=2).outcome == "timeout"
         assert len(worker.output) == OUTPUT_BYTES_KEPT
+
+
+# ---- a program in a worker's place ------------------------------------------------------------------------------
+
+
+def run_python(server, body, seconds=LONG, memory_bytes=MEMORY_BYTES):
+    return run_program(server, [sys.executable, "-c", body], {"ADDED": "so"}, seconds, memory_bytes)
+
+
+def test_a_program_ends_with_its_status_and_what_it_printed(server):
+    ended = run_python(
+        server, "import os, sys; print(os.environ['ADDED'], os.environ['TRITON_INTERPRET']); sys.exit(3)"
+    )
+    assert (ended.outcome, ended.status, ended.output) == ("ended", 3, "so 1\n")
+    assert run_python(server, "import os; os.kill(os.getpid(), 9)").status == -signal.SIGKILL
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("last", "outcome"), [("pass", "ended"), ("hang()", "timeout")])
+def test_nothing_of_a_program_lives_on_also_what_left_its_group_and_holds_its_output(server, tmp_path, last, outcome):
+    prelude = PRELUDE.replace("HERE", f"Path({str(tmp_path)!r})")
+    child = "import threading; threading.Event().wait()"
+    body = f"{prelude}leave('child', subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True).pid)\n"
+    assert run_python(server, body + last, seconds=LONG if last == "pass" else 5).outcome == outcome
+    assert not is_running(int((tmp_path / "child").read_text()))
+
+
+def test_a_program_is_held_to_its_memory(server):
+    body = "import threading; kept = b'1' * (1 << 29); threading.Event().wait()"
+    assert run_python(server, body, memory_bytes=1 << 28).outcome == "memory"
 
 
 # ---- the judge's own end ----------------------------------------------------------------------------------------
