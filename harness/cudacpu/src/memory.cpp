@@ -247,6 +247,10 @@ void check_access(uintptr_t address, size_t size, Touch touch, const void* code)
     if (!holds(*range, address, size) || range->buffer == kFreedMemory) {
         return violate(*range, address, size, touch.writes ? Access::write : Access::read, code);
     }
+    if (!in_kernel && range->buffer >= 0) {  // memory of cudaMalloc may be managed, which a host shares
+        fatal("host code %s %s%s, which is memory of the device: cudaMemcpy copies it",
+              touch.writes ? "writes" : "reads", describe(*range, address).c_str(), place(code).c_str());
+    }
     Shadow* shadow = range->shadow;
     if (shadow == nullptr) return;
     if (in_kernel && touch.reads && !touch.ignores_old && is_unwritten(shadow, address, size)) {
