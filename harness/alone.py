@@ -24,7 +24,7 @@ def prepared(submission: Submission, case: Case, inputs: Arrays, session: Sessio
     (build,) = session.build(submission).values()
     problem = submission.problem
     lengths = problem.lengths(case.sizes)
-    with tempfile.TemporaryDirectory(prefix="solve-judge-") as folder:
+    with tempfile.TemporaryDirectory(dir=session.fork_server.folder) as folder:
         for name, array in inputs.items():
             np.save(Path(folder) / f"{name}.before.npy", array)
         task = {

@@ -82,8 +82,9 @@ class ChallengeHost:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
         self._log = Path(self.folder.name) / "output"
         with open(self._log, "wb") as log:
+            pipes = [str(theirs_read), str(theirs_write)]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "harness.challenge_process", str(theirs_read), str(theirs_write)],
+                [sys.executable, "-P", "-m", "harness.challenge_process", *pipes, self.folder.name],
                 pass_fds=[theirs_read, theirs_write],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,8 +1,9 @@
 """The process that runs a challenge's own code: loads challenge.py, makes its test cases, computes its reference.
 
-Run as `python -m harness.challenge_process READ WRITE` with two pipes of the judge's. A message is a line of JSON, then
-the bytes of the arrays that the line names, the same in both directions; a request names an operation of `ANSWERS`. The
-judge never imports a challenge, and nothing that comes back from here is more than numbers and text.
+Run as `python -m harness.challenge_process READ WRITE FOLDER` with two pipes of the judge's and a directory that goes
+when the judge has ended. A message is a line of JSON, then the bytes of the arrays that the line names, the same in
+both directions; a request names an operation of `ANSWERS`. The judge never imports a challenge, and nothing that comes
+back from here is more than numbers and text.
 
 The reference runs twice. First as the challenge has it; then, with its assertions compiled away and every floating
 type taken for float64, for the check that knows how exact an answer is. Where that second run fails it is left out.
@@ -22,7 +23,10 @@ import math
 import os
 import random
 import resource
+import select
+import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -539,7 +543,17 @@ ANSWERS: dict[str, Callable[[dict, Arrays], tuple[dict, Arrays]]] = {
 }
 
 
+def end_with_the_judge(descriptor: int, folder: str) -> None:
+    """Waits for the other end of a pipe to be closed, also while a reference hangs, and ends the process then."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    poll.poll()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
 def main() -> None:
+    threading.Thread(target=end_with_the_judge, args=(int(sys.argv[1]), sys.argv[3]), daemon=True).start()
     requests, replies = os.fdopen(int(sys.argv[1]), "rb"), os.fdopen(int(sys.argv[2]), "wb")
     half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     resource.setrlimit(resource.RLIMIT_DATA, (half, half))

@@ -44,7 +44,7 @@ from harness.progress import Progress
 from harness.rows import CaseResult, Row
 from harness.server import WORKER_FAILED
 from harness.submission import Submission
-from harness.supervisor import ForkServer, Reply, WorkerHandle
+from harness.supervisor import MAX_PROCESSES, ForkServer, Reply, WorkerHandle
 
 CALL_SECONDS = 10.0
 COMPILE_SECONDS = 60.0  # more for a worker's first call where it may compile: Triton, or a driver that meets PTX
@@ -57,6 +57,9 @@ CHECKED_ELEMENTS = 4097
 # have taken so long together (filling the memory takes its time), the rest is not run.
 MAX_UNDEFINED = 20  # sentences in the report
 UNWRITTEN_SHARED = re.compile("nobody has written, .*(?:__shared__ variable|dynamic shared memory)")
+
+# All calls of a file together may take as long as so many that take all the time a call may.
+CALLS_SECONDS = 60
 
 MAX_CRASHES = 6
 MAX_CRASH_SECONDS = 10.0
@@ -384,6 +387,9 @@ class _Trial:
                 result = self._run_case(case, len(results))
                 if self.load_failure:
                     return []
+                if self.call_seconds > self._all_seconds and result.verdict == rows.ACCEPTED:
+                    text = f"{case.name}: all calls up to this one took longer than {self._all_seconds:g} s together"
+                    result = replace(result, verdict=rows.TIME_LIMIT_EXCEEDED, message=text)
                 results.append(result)
                 progress()
                 if result.verdict == rows.TIME_LIMIT_EXCEEDED:
@@ -503,6 +509,12 @@ class _Trial:
             "poison_byte": KERNEL_MEMORY_POISON[case.poison ^ flip],
             "races": kind == "checked" and self.session.options.races,
         }
+
+    @property
+    def _all_seconds(self) -> float:
+        """How long all calls together may take, without what the first of each build takes more."""
+        patience = RACES_PATIENCE if self.session.options.races else 1
+        return CALLS_SECONDS * patience * (self.session.options.timeout or CALL_SECONDS)
 
     def _seconds(self, kind: str) -> float:
         if kind == "checked" and self.session.options.races:
@@ -806,6 +818,9 @@ def how_it_ended(
         )
     if reply.outcome == "memory":
         return Finding(rows.OUT_OF_MEMORY, f"used more memory than it may {when}; its processes were killed")
+    if reply.outcome == "processes":
+        text = f"had started more than {MAX_PROCESSES} processes {when}; they were killed"
+        return Finding(rows.RUNTIME_ERROR, text)
     if reply.outcome == "garbage":
         return Finding(rows.RUNTIME_ERROR, f"wrote to the judge's private pipe or closed it {when}")
     seen = worker.facts()

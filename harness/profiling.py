@@ -92,8 +92,8 @@ def profile(submission: Submission, case: Case, session: Session, ncu: str) -> P
             ended = run_under(tool, folder, session, PROFILE_SECONDS)
         if ended.outcome == "timeout":
             raise ProfileError(f"no end after {PROFILE_SECONDS:.0f} s under ncu")
-        if ended.outcome == "memory":
-            raise ProfileError("the call used more memory than it may under ncu")
+        if ended.outcome != "ended":
+            raise ProfileError(f"the call took more {ended.outcome} than it may under ncu")
         text = log.read_text() if log.exists() else ""
         if ended.status != 0:
             raise ProfileError(_why(ended.status, text, ended.output))

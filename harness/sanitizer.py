@@ -241,7 +241,7 @@ def choose_case(row: Row, submission: Submission, seed: int) -> Case | None:
 def sanitize_one(
     row: Row, submission: Submission, given: tuple[Case, Arrays] | None, session: Session, tool: str
 ) -> tuple[Row, str]:
-    """The row with what is seen of a case (given with its inputs, or chosen), and why it could not be watched, or ""."""
+    """The row with what is seen of a case (given, or chosen), and why it could not be watched, or ""."""
     if row.verdict not in WATCHABLE:
         return row, ""
     case, inputs = given or (choose_case(row, submission, session.options.seed), None)
@@ -323,6 +323,7 @@ def _run(
         trouble = {
             "timeout": f"no end after {SANITIZE_SECONDS:.0f} s",
             "memory": "the call used more memory than it may",
+            "processes": "the call started too many processes",
         }[ended.outcome]
     elif ended.status == SOLVE_FAILED:
         trouble = f"the call failed: {last}"

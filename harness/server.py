@@ -4,12 +4,13 @@ Importing torch costs seconds, a fork milliseconds. The server never touches CUD
 fork) and starts no threads. It is the subreaper of everything below it: whatever a submission leaves running ends up as
 its child and is killed.
 
-Run as `python -m harness.server DESCRIPTOR MODULE...`; the judge speaks over the socket DESCRIPTOR. A request is one
-JSON message: {"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. A
-spawn with a "command" is of that program instead of a worker, for a solve that runs under a tool. (A server that could
-not import a module answers the first spawn with {"failed": "..."} and is gone.) When a worker has ended and its process
-group is gone, its wait status is written to the exit pipe that came with its spawn.
-The judge's end of the socket closed, for whatever reason, ends the server and everything below it.
+Run as `python -m harness.server DESCRIPTOR SCRATCH MODULE...`; the judge speaks over the socket DESCRIPTOR. In the
+directory SCRATCH lie submissions' temporary files; it goes when the server ends. A request is one JSON message:
+{"spawn": {...}} with the worker's descriptors attached, answered with {"pid": n}; or {"kill": pid}. A spawn with a
+"command" is of that program instead of a worker, for a solve that runs under a tool. (A server that could not import a
+module answers the first spawn with {"failed": "..."} and is gone.) When a worker has ended and its process group is
+gone, its wait status is written to the exit pipe that came with its spawn. The judge's end of the socket closed, for
+whatever reason, ends the server and everything below it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import importlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import struct
@@ -42,9 +44,14 @@ def prctl(option: int, value: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
+TEMPORARY = "tmp"  # in the scratch directory
+
+
 class Server:
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, scratch: str) -> None:
         self.connection = connection
+        self.temporary = os.path.join(scratch, TEMPORARY)
+        self.clear_temporary()
         self.exit_pipes: dict[int, int] = {}
 
     def run(self) -> None:
@@ -135,11 +142,19 @@ class Server:
                 _, status = os.waitpid(pid, 0)
                 self.kill_orphans()
                 pipe = self.exit_pipes.pop(pid)
+                if not self.exit_pipes:
+                    self.clear_temporary()
                 with suppress(BrokenPipeError):  # the judge has gone
                     os.write(pipe, struct.pack("i", status))
                 os.close(pipe)
             else:
                 os.waitpid(pid, 0)
+
+    def clear_temporary(self) -> None:
+        """Removes what submissions have left where temporary files go."""
+        if not os.path.isdir(self.temporary) or os.listdir(self.temporary):
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            os.makedirs(self.temporary, exist_ok=True)
 
     def kill_orphans(self) -> None:
         """Kills and reaps children that are no workers: what ended workers left behind, their descendants with them."""
@@ -160,19 +175,20 @@ class Server:
 
 
 def main() -> None:
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    for module in sys.argv[2:]:
+    connection, scratch = socket.socket(fileno=int(sys.argv[1])), sys.argv[2]
+    for module in sys.argv[3:]:
         try:
             importlib.import_module(module)
         except Exception as error:  # whatever a broken installation raises: the judge says it in a sentence
             connection.sendall(json.dumps({"failed": f"importing {module} failed: {error}"}).encode())
             return
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    server = Server(connection)
+    server = Server(connection, scratch)
     try:
         server.run()
     finally:
         server.kill_all()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

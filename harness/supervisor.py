@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -28,7 +29,8 @@ from harness.signature import Parameter
 
 OUTPUT_BYTES_KEPT = 16 << 10
 REPLY_BYTES = 16 << 20  # no honest reply is longer
-WATCH_SECONDS = 0.1  # how often the resident size is looked at
+WATCH_SECONDS = 0.1  # how often memory and processes are looked at
+MAX_PROCESSES = 512  # of a submission at a time: more than any pool of workers
 START_SECONDS = 120.0  # for the server to import torch and answer its first spawn
 ANSWER_SECONDS = 0.3  # for a worker whose time is up to say where it is
 SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
@@ -38,8 +40,9 @@ SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
 class Reply:
     """How a request ended.
 
-    `outcome` is "answered", "timeout", "memory" (killed for its size), "ended" (the process is gone; `status` is its
-    wait status) or "garbage" (what came over the private pipe was not a reply). `body` is the reply, else empty.
+    `outcome` is "answered", "timeout", "memory" or "processes" (killed for its size, for how many it had started),
+    "ended" (the process is gone; `status` is its wait status) or "garbage" (what came over the private pipe was not a
+    reply). `body` is the reply, else empty.
     """
 
     outcome: str
@@ -48,10 +51,17 @@ class Reply:
 
 
 class ForkServer:
-    """A server process of one backend. Use as a context manager; leaving it ends everything that runs below it."""
+    """A server process of one backend. Use as a context manager; leaving it ends everything that runs below it.
+
+    `folder` is for files of the judge that shall not outlive it, however it ends: the server removes it, too. What
+    submissions write where temporary files go lies beside it and is removed when they have ended.
+    """
 
     def __init__(self, backend: str, modules: tuple[str, ...]) -> None:
-        self._environment = dict(os.environ)
+        self._scratch = tempfile.TemporaryDirectory(prefix="solve-judge-", ignore_cleanup_errors=True)
+        self.folder = Path(self._scratch.name) / "judge"
+        self.folder.mkdir()
+        self._environment = {**os.environ, "TMPDIR": os.path.join(self._scratch.name, server.TEMPORARY)}
         # The server must stay single-threaded, and workers must not start with a pool of BLAS threads.
         self._environment.setdefault("OPENBLAS_NUM_THREADS", "1")
         root = str(Path(__file__).parent.parent)
@@ -67,7 +77,7 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(START_SECONDS)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.server", str(theirs.fileno()), *self._modules],
+            [sys.executable, "-P", "-m", "harness.server", str(theirs.fileno()), self._scratch.name, *self._modules],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -80,6 +90,10 @@ class ForkServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop()
+        self._scratch.cleanup()
+
+    def _stop(self) -> None:
         self._socket.close()
         try:
             self._process.wait(SERVER_SECONDS)
@@ -95,7 +109,7 @@ class ForkServer:
         answer = self._ask(task, descriptors)
         if not answer:
             # A submission may have killed it. One that cannot start at all fails again.
-            self.__exit__()
+            self._stop()
             self._start()
             answer = self._ask(task, descriptors)
         body = json.loads(answer or '{"failed": "the fork server ended without a word"}')
@@ -173,19 +187,28 @@ class _Process:
                 return False
             self.kept += data[: OUTPUT_BYTES_KEPT - len(self.kept)]
 
-    def holds_too_much(self) -> bool:
-        """Whether it, with all it started, holds more memory than it may; looked at now and then."""
+    def excess(self) -> str:
+        """What it, with all it started, has too much of: "memory", "processes" or ""; looked at now and then."""
         if time.monotonic() <= self._next_look:
-            return False
+            return ""
+        family = _family(self.pid)
+        if len(family) > MAX_PROCESSES:
+            return "processes"
+        self.resident = _resident_bytes(family) or self.resident
+        # What processes share since a fork counts in each of them. To divide it among them takes the kernel a while.
+        is_too_much = self.resident > self._memory_bytes and (
+            len(family) == 1 or _proportional_bytes(family) > self._memory_bytes
+        )
         self._next_look = time.monotonic() + WATCH_SECONDS
-        self.resident = _resident_bytes(self.pid) or self.resident
-        return self.resident > self._memory_bytes
+        return "memory" if is_too_much else ""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: `outcome` is "ended" (`status` is its exit status, negative a signal), "timeout" or
-    "memory"; `output` what it printed, the first part of it."""
+    """How a program ended: `outcome` is "ended", "timeout", "memory" or "processes".
+
+    `status` is its exit status, negative a signal; `output` what it printed, the first part of it.
+    """
 
     outcome: str
     status: int
@@ -207,8 +230,8 @@ def run_program(
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
                     outcome = "timeout"
-                elif process.holds_too_much():
-                    outcome = "memory"
+                elif excess := process.excess():
+                    outcome = excess
                 ready = {key.fd for key, _ in selector.select(max(0.0, min(remaining, WATCH_SECONDS)))}
                 if process.output in ready and not process.drain_output():
                     selector.unregister(process.output)
@@ -336,9 +359,9 @@ class WorkerHandle:
                     self.kill()
                     return Reply("timeout", {})
                 ready = {key.fd for key, _ in selector.select(min(remaining, WATCH_SECONDS))}
-                if process.holds_too_much():
+                if excess := process.excess():
                     self.kill()
-                    return Reply("memory", {})
+                    return Reply(excess, {})
                 if process.output in ready and not process.drain_output():
                     selector.unregister(process.output)
                 if self._replies in ready:
@@ -393,8 +416,8 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _resident_bytes(worker: int) -> int:
-    """Resident bytes, without files, of a worker's process group and of its descendants in other groups."""
+def _family(worker: int) -> list[int]:
+    """A worker, its process group and their descendants in other groups."""
     parents, groups = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
@@ -409,10 +432,20 @@ def _resident_bytes(worker: int) -> int:
             pid = parents[pid]
         return False
 
-    total = 0
-    for pid in filter(belongs, list(parents)):
-        with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
-            for line in file:
-                if line.startswith((b"RssAnon", b"RssShmem")):
-                    total += int(line.split()[1]) * 1024
-    return total
+    return list(filter(belongs, list(parents)))
+
+
+def _resident_bytes(family: list[int]) -> int:
+    """Resident bytes of processes, without files."""
+    return sum(_kilobytes(pid, "status", (b"RssAnon", b"RssShmem")) for pid in family) * 1024
+
+
+def _proportional_bytes(family: list[int]) -> int:
+    """The same, a page that several share divided among them."""
+    return sum(_kilobytes(pid, "smaps_rollup", (b"Pss_Anon", b"Pss_Shmem")) for pid in family) * 1024
+
+
+def _kilobytes(pid: int, name: str, fields: tuple[bytes, ...]) -> int:
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/{name}", "rb") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith(fields))
+    return 0  # it has ended

@@ -36,6 +36,8 @@ C_SCALARS = {
 # Around each buffer of a host arena so many bytes of address space fault: whatever a 32-bit index can reach from it.
 FENCE = 1 << 33
 
+FILE_BYTES = 1 << 30  # no file that a submission writes may become larger
+
 M_PERTURB = -6  # of mallopt(3): new memory is filled with the complement of a byte
 
 # What torch says where a file asks for a device that is not there: a build for the CPU, one for CUDA without a driver.
@@ -528,6 +530,7 @@ def limit(memory_bytes: int) -> None:
     # RLIMIT_DATA: RLIMIT_AS would stop CUDA, which reserves terabytes of addresses.
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
 
 
 def main(task: dict, descriptors: dict[str, int]) -> int:

@@ -523,6 +523,27 @@ def solve(input, output, N):
 """
 
 
+HANGING_CHALLENGE = """\
+import pathlib
+import threading
+from core.challenge_base import ChallengeBase
+
+
+class Challenge(ChallengeBase):
+    name, atol, rtol = "Hang", 1e-5, 1e-5
+    num_gpus, access_tier = 1, "free"
+
+    def reference_impl(self, *_):
+        pass
+
+    def get_solve_signature(self):
+        pathlib.Path({note!r}).touch()
+        threading.Event().wait()
+
+    generate_example_test = generate_functional_test = generate_performance_test = get_solve_signature
+"""
+
+
 def awaited(condition, what):
     deadline = time.monotonic() + 60
     while not condition():
@@ -549,3 +570,21 @@ def test_a_judge_killed_in_the_middle_of_a_call_leaves_nothing_and_disturbs_nobo
     awaited(lambda: not corpus.processes_with(mark), "processes live on")
     assert list(temporary.iterdir()) == []
     assert cli("check", torch_solve, "--backend", "cpu").returncode == 0
+
+
+def test_a_judge_killed_while_a_challenge_runs_leaves_nothing(torch_solve, tmp_path):
+    note, temporary, challenge = tmp_path / "hangs", tmp_path / "temporary", tmp_path / "challenges" / "easy" / "1_hang"
+    temporary.mkdir()
+    challenge.mkdir(parents=True)
+    shutil.copytree(ROOT / "tests" / "challenges" / "core", tmp_path / "challenges" / "core")
+    (challenge / "challenge.py").write_text(HANGING_CHALLENGE.format(note=str(note)))
+    mark = f"{corpus.MARK}={secrets.token_hex(8)}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **dict([mark.split("=")])}
+    command = [sys.executable, "-m", "harness", "check", torch_solve, "--challenge", challenge, "--backend", "cpu"]
+    victim = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    awaited(note.exists, "the challenge was not asked")
+    assert list(temporary.iterdir()) != []
+    victim.kill()
+    victim.wait()
+    awaited(lambda: not corpus.processes_with(mark), "processes live on")
+    assert list(temporary.iterdir()) == []

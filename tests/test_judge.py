@@ -10,10 +10,11 @@ import pytest
 from harness import judge as module
 from harness import rows
 from harness.arena import HostArena
+from harness.backend import choose
 from harness.build import BuildError
-from harness.judge import Options, building_ahead, judge
+from harness.judge import Options, Session, building_ahead, judge
 from harness.problems import PROBLEMS
-from harness.submission import Submission
+from harness.submission import Submission, read_submissions
 
 
 class RefusedWorker:
@@ -80,3 +81,16 @@ def test_a_single_cuda_file_is_built_when_it_is_judged(names):
 
     with building_ahead([Submission(Path(n), PROBLEMS["softmax"]) for n in names], SimpleNamespace(build=build)):
         pass
+
+
+def test_all_calls_together_are_limited_too(tmp_path, monkeypatch):
+    """Each call in time, and yet no end: the case at which the sum is over is named, the others are not run."""
+    path = tmp_path / "right.py"
+    path.write_text("import torch\n\n\ndef solve(input, output, N):\n    output[:N] = torch.softmax(input[:N], 0)\n")
+    (submission,) = read_submissions(path, None)
+    monkeypatch.setattr(module, "CALLS_SECONDS", 0)
+    with Session(choose("cpu", False), Options(seed=1), needs_torch=True) as session:
+        row = judge(submission, session, lambda _: lambda: None)
+    assert row.verdict == rows.TIME_LIMIT_EXCEEDED
+    assert "all calls up to this one took longer than 0 s together" in row.message
+    assert {case.verdict for case in row.cases[1:]} == {rows.NOT_RUN}

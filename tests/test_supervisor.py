@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from harness import supervisor
 from harness.arena import HostArena
 from harness.errors import UsageError
 from harness.judge import placement
 from harness.problems import PROBLEMS, Case
-from harness.server import WORKER_FAILED
+from harness.server import TEMPORARY, WORKER_FAILED
 from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle, run_program
+from harness.worker import FILE_BYTES
 
 ROOT = Path(__file__).parent.parent
 SOFTMAX = PROBLEMS["softmax"]
@@ -275,6 +277,40 @@ def test_memory_is_watched_also_while_the_solve_prints_without_pause(start):
     body = "subprocess.Popen(['yes'])\n" + FILL.format(size=WATCHED_BYTES + (64 << 20)) + "\nhang()"
     with start(body, memory_bytes=WATCHED_BYTES) as worker:
         assert ask(worker, seconds=10).outcome == "memory"
+
+
+def test_what_processes_share_counts_once(start):
+    """Eleven processes with the same 200 MB: 2.2 GB where each is taken by itself, of 1 GiB."""
+    body = "kept = b'1' * (200 << 20)\nfor _ in range(10):\n    os.fork() or hang()\nhang()"
+    with start(body, memory_bytes=1 << 30) as worker:
+        assert ask(worker, seconds=2).outcome == "timeout"
+
+
+def test_so_many_processes_at_a_time_and_no_more(start, monkeypatch):
+    monkeypatch.setattr(supervisor, "MAX_PROCESSES", 10)
+    for children, outcome in ((9, "timeout"), (10, "processes")):
+        with start(f"for _ in range({children}):\n    os.fork() or hang()\nhang()") as worker:
+            assert ask(worker, seconds=1 if outcome == "timeout" else LONG).outcome == outcome
+
+
+def test_a_file_becomes_no_larger_than_the_limit(start, tmp_path):
+    body = f"os.truncate(os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_RDWR), {{}})"
+    with start(body.format(FILE_BYTES)) as worker:
+        assert "raised" not in ask(worker).body
+    with start(body.format(FILE_BYTES + 1)) as worker:
+        assert "File too large" in ask(worker).body["raised"][1]
+
+
+def test_temporary_files_go_with_the_last_worker(server, start):
+    temporary = server.folder.parent / TEMPORARY
+    body = "tempfile.mkstemp()\nos.mkdir(tempfile.mkdtemp() + '/in it')\n"
+    with start("pass") as other:
+        assert ask(other).outcome == "answered"
+        with start(body + "os.kill(os.getpid(), 9)", top="import tempfile\n") as worker:
+            assert ask(worker).outcome == "ended"
+        assert len(list(temporary.iterdir())) == 2
+        assert other.request(REQUEST, LONG).outcome == "answered"
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.timeout(60)
