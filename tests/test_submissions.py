@@ -7,6 +7,7 @@ that must come to nothing. submissions/good/ is right in its own way and must be
 
 import json
 import os
+import re
 import tempfile
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,8 @@ KINDS = {
     "crash": {},
     "endless": {},
     "memory": {},
+    "processes": {},
+    "files": {},
     "output": {},
     "descriptors": {},
     "patches": {},
@@ -109,6 +112,16 @@ def test_every_submission_has_a_kind_and_an_expectation():
         assert specimen.header[0][0] == "expect", f"{specimen.path}: the first line is expect: VERDICT"
         assert specimen.expected == rows.ACCEPTED or not specimen.is_good, f"{specimen.path}: which folder?"
         assert set(specimen.backends) <= {"cpu", "gpu"}, f"{specimen.path}: backend: cpu or gpu"
+
+
+def test_the_readme_speaks_of_every_kind_and_of_files_that_are_there():
+    table = [line for line in (corpus.FOLDER / "README.md").read_text().splitlines() if line.startswith("| `")]
+    assert {re.match(r"\| `([\w-]+)`", line)[1] for line in table} == set(KINDS)
+    names = {specimen.path.name for specimen in SPECIMENS} | {specimen.path.stem for specimen in SPECIMENS}
+    for line in table:
+        named = re.findall(r"`([\w.]+)`", line.split("|")[3])
+        assert named, line
+        assert set(named) <= names, set(named) - names
 
 
 def test_every_kind_has_a_submission_in_each_language():
