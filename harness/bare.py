@@ -24,12 +24,24 @@ SOLVE_FAILED = 3  # exit status
 PROFILED, WATCHED, UNWRITTEN = WAYS = ("profiled", "watched", "unwritten")
 
 
+SPACE_BYTES = 1 << 16
+
+
 class ExactMemory:
-    """Allocations of exactly the size of their buffer."""
+    """Allocations of exactly the size of their buffer, behind each a hole that belongs to nobody."""
+
+    def __init__(self) -> None:
+        self._holes: list[int] = []
 
     def place(self, size: int) -> Buffer:
         begin = gpu.allocate(size)
+        self._holes.append(gpu.allocate(SPACE_BYTES))
         return Buffer(begin, begin, begin + size, begin + size)
+
+    def open_holes(self) -> None:
+        """Once everything is placed."""
+        while self._holes:
+            gpu.free(self._holes.pop())
 
     def tensor(self, buffer: Buffer, dtype: str) -> object:
         return device_tensor(buffer, dtype)
@@ -43,6 +55,7 @@ def main() -> int:
     solve = (CudaSolve if task["library"] else PythonSolve)(task, Facts(), memory)
     pointers = [p for p in task["parameters"] if p["role"] not in ("scalar", "object")]
     buffers = {p["name"]: memory.place(task["bytes"][p["name"]]) for p in pointers}
+    memory.open_holes()
     solve.prepare(buffers, task["sizes"], {**task, "op": "profile"})
 
     import torch

@@ -24,8 +24,10 @@ from harness.worker import FENCE
 
 SANITIZE_SECONDS = 120.0  # for each of its tools: compute-sanitizer makes kernels slower, and starting takes seconds
 
-# Of each tool the first few errors say it all. CUDA's own errors are the ordinary run's to judge.
+# Of each tool the first few errors say it all. CUDA's own errors are the ordinary run's to judge, and what a compiler
+# does that Triton starts is nobody's.
 COMMON = ("--print-limit", "20", "--demangle", "simple", "--show-backtrace", "device", "--report-api-errors", "no")
+COMMON += ("--target-processes", "application-only", "--launch-timeout", "60")
 
 # Without padding two allocations may lie next to each other, and one past the end of the first is the second.
 MEMCHECK = ("--tool", "memcheck", "--padding", "1024")

@@ -1,14 +1,17 @@
 """What is made of compute-sanitizer's output, with a program in its place; compute-sanitizer itself, on a GPU."""
 
+import ctypes
 import json
 import re
 import sys
 from types import SimpleNamespace
 
 import pytest
+import torch
 from conftest import ROOT
 
-from harness import rows, sanitizer
+from harness import alone, bare, rows, sanitizer
+from harness.arena import POISONS
 from harness.bare import SOLVE_FAILED, UNWRITTEN, WATCHED
 from harness.errors import UsageError
 from harness.judge import Options
@@ -345,6 +348,55 @@ def test_the_program_under_the_tool_is_the_one_that_makes_the_call(session, tmp_
     case = SOFTMAX.cases(1)[0]
     with pytest.raises(SanitizeError, match=r"the call failed: .*(no NVIDIA driver|no CUDA-capable device)"):
         sanitizer.sanitize_row(accepted([case]), submission, case, SOFTMAX.inputs(case, 1), session, str(tool))
+
+
+NOTES_WHAT_IT_GETS = """\
+import json, pathlib
+def solve(input, output, N):
+    here = pathlib.Path({folder!r})
+    seen = [N, input.tolist(), output.view(output.dtype).numpy().tobytes().hex(), (here / "addresses.json").exists()]
+    (here / "seen").write_text(json.dumps([*seen, input.data_ptr(), output.data_ptr()]))
+"""
+
+
+@pytest.mark.parametrize("way", [WATCHED, UNWRITTEN])
+def test_the_one_call_gets_the_inputs_and_poison_or_nothing_at_all(tmp_path, monkeypatch, way):
+    """bare.py's own way, with host memory in the device's place."""
+    kept = {}
+
+    def allocate(size):
+        memory = ctypes.create_string_buffer(b"\x55" * size, size)
+        kept[ctypes.addressof(memory)] = memory
+        return ctypes.addressof(memory)
+
+    def tensor(buffer, dtype):
+        return torch.frombuffer(kept[buffer.begin], dtype=getattr(torch, dtype))
+
+    for name in ("open_context", "synchronize"):
+        monkeypatch.setattr(bare.gpu, name, lambda: None)
+    freed = []
+    monkeypatch.setattr(bare.gpu, "allocate", allocate)
+    monkeypatch.setattr(bare.gpu, "free", freed.append)
+    monkeypatch.setattr(bare, "device_tensor", tensor)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # both of which loading a solve changes
+    monkeypatch.setitem(sys.modules, "submission", None)
+    path = tmp_path / "solve.py"
+    path.write_text(NOTES_WHAT_IT_GETS.format(folder=str(tmp_path)))
+    session = SimpleNamespace(
+        build=lambda _: {"python": None}, fork_server=SimpleNamespace(folder=tmp_path), options=Options(seed=1)
+    )
+    case = next(case for case in SOFTMAX.cases(1) if case.sizes["N"] == 3)
+    inputs = SOFTMAX.inputs(case, 1)
+    with alone.prepared(Submission(path, SOFTMAX), case, inputs, session, way) as folder:
+        (tmp_path / "addresses.json").symlink_to(folder / "addresses.json")
+        monkeypatch.setattr(sys, "argv", ["bare", str(folder / "task.json")])
+        assert bare.main() == 0
+        addresses = json.loads((folder / "addresses.json").read_text())
+    n, x, y, had_addresses, input_at, output_at = json.loads((tmp_path / "seen").read_text())
+    assert (n, x, had_addresses) == (3, inputs["input"].tolist(), True)
+    assert y == (b"\x55" * 12 if way == UNWRITTEN else POISONS[0].tobytes() * 2)[:12].hex()
+    assert addresses == {"input": input_at, "output": output_at}
+    assert len(freed) == 2 and not {input_at, output_at} & set(freed)  # the holes behind them
 
 
 def test_the_case_to_watch_is_the_one_that_failed_else_the_largest_small_one_that_ends_within_its_allocation():
