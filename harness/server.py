@@ -152,6 +152,8 @@ class Server:
 
     def clear_temporary(self) -> None:
         """Removes what submissions have left where temporary files go."""
+        if os.path.islink(self.temporary) or os.path.isfile(self.temporary):
+            os.unlink(self.temporary)  # whatever a submission has put in its place
         if not os.path.isdir(self.temporary) or os.listdir(self.temporary):
             shutil.rmtree(self.temporary, ignore_errors=True)
             os.makedirs(self.temporary, exist_ok=True)

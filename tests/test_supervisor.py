@@ -313,6 +313,19 @@ def test_temporary_files_go_with_the_last_worker(server, start):
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize("instead", ["os.symlink(str(HERE), at)", "open(at, 'w').close()", "pass"])
+def test_the_place_of_temporary_files_is_there_for_the_next_worker_whatever_becomes_of_it(
+    server, start, tmp_path, instead
+):
+    body = f"at = tempfile.gettempdir()\nos.rmdir(at)\n{instead.replace('HERE', repr(str(tmp_path)))}"
+    with start(body, top="import tempfile\n") as worker:
+        assert "raised" not in ask(worker).body
+    with start("tempfile.mkstemp()", top="import tempfile\n") as worker:
+        assert "raised" not in ask(worker).body
+        assert len(list((server.folder.parent / TEMPORARY).iterdir())) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["solve.py"]
+
+
 @pytest.mark.timeout(60)
 def test_the_time_limit_holds_also_while_many_processes_print_without_pause(start):
     body = "for _ in range(8): subprocess.Popen(['cat', '/dev/zero'])\nhang()"
