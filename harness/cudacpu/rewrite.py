@@ -14,6 +14,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))  # an isolated interpreter (python -I) leaves it out
+
+import ptx  # noqa: E402
+
 # From the name of a quoted include to what was written for it, None where no such file lies beside the source.
 FindHeader = Callable[[str], Path | None]
 
@@ -223,14 +227,15 @@ def callee_start(tokens: list[Token], at: int) -> int | None:
     return None
 
 
-def rewrite_launch(file: File, at: int) -> None:
-    """`kernel<<<...>>>(...)` becomes `CUDACPU_LAUNCH((kernel), ...)(...)`; `at` is the index of `<<<`."""
+def rewrite_launch(file: File, at: int, clusters: dict[str, str]) -> None:
+    """`kernel<<<...>>>(...)` becomes `CUDACPU_LAUNCH((kernel), ...)(...)`; `at` is the index of `<<<`, or of `<< <`."""
     tokens = file.tokens
     here = tokens[at].start
+    first = at + (tokens[at].text == "<<")
     start = callee_start(tokens, at - 1) if at > 0 else None
     if start is None or tokens[start].directive != tokens[at].directive:
         raise SourceError(here, "'<<<' without a kernel before it")
-    i = at + 1
+    i = first + 1
     while True:
         ended = i >= len(tokens) or tokens[i].directive != tokens[at].directive
         if ended or tokens[i].text == ";" or tokens[i].text in CLOSE:
@@ -242,14 +247,16 @@ def rewrite_launch(file: File, at: int) -> None:
         elif [token.text for token in tokens[i : i + 4]] == [">", ">", ">", "("]:
             break
         i += 1
-    if i == at + 1:
+    if i == first + 1:
         raise SourceError(here, "a launch needs a grid and a block between '<<<' and '>>>'")
     end = closing(tokens, i + 3)
     if end is None:
         raise SourceError(here, "a launch whose arguments do not end")
     file.replace(tokens[start].start, tokens[start].start, "CUDACPU_LAUNCH((")
-    file.replace(tokens[at].start, tokens[at].end, "), ")
-    file.replace(tokens[i].start, tokens[i + 2].end, ")")
+    shape = next((clusters[token.text] for token in tokens[start:at] if token.text in clusters), "")
+    config = f"::cudacpu::clustered(dim3({shape}), ::cudacpu::config(" if shape else ""
+    file.remove(tokens[at].start, tokens[first].end, f"), {config}")
+    file.remove(tokens[i].start, tokens[i + 2].end, ")))" if shape else ")")
     # NULL is an integer to a kernel whose parameters are deduced from its arguments.
     for j in range(i + 4, end):
         if tokens[j].text == "NULL" and tokens[j - 1].text in "(," and tokens[j + 1].text in "),":
@@ -274,6 +281,27 @@ def kernel_names(tokens: list[Token]) -> set[str]:
                 i = closing(tokens, i + 1) or len(tokens)  # __launch_bounds__(...) and the like
             i += 1
     return names
+
+
+def take_cluster_dims(file: File) -> dict[str, str]:
+    """Kernels declared with `__cluster_dims__(...)`, which is removed: name -> what the brackets hold."""
+    tokens, found = file.tokens, {}
+    for at, token in enumerate(tokens):
+        if token.text != "__cluster_dims__" or tokens[at + 1].text != "(" or token.directive:
+            continue
+        end = closing(tokens, at + 1)
+        if end is None:
+            continue
+        i = end + 1
+        while i + 1 < len(tokens) and tokens[i].text not in (";", "{", "}"):
+            if tokens[i + 1].text == "(" and not tokens[i].text.startswith("__"):
+                found[tokens[i].text] = file.source[tokens[at + 2].start : tokens[end].start]
+                file.remove(token.start, tokens[end].end, "")
+                break
+            i += 1
+            if tokens[i].text == "(":
+                i = (closing(tokens, i) or len(tokens)) + 1
+    return found
 
 
 def after_cast(tokens: list[Token], at: int) -> int | None:
@@ -452,7 +480,33 @@ def rewrite_shared(file: File, at: int, in_function: bool) -> None:
 # ---- what the layer lacks ----------------------------------------------------------------------------------
 
 
+def asm_operands(tokens: list[Token], first: int, end: int) -> tuple[list[int], list[tuple[bool, int, int]]] | None:
+    """An asm's literals, and for each operand whether it is written and its expression's first and last token.
+
+    Tokens first to end - 1 are what the brackets hold. None: not what nvcc takes.
+    """
+    literals, operands, section, i = [], [], 0, first
+    while i < end:
+        token = tokens[i]
+        if token.text in (":", "::"):
+            section += len(token.text)
+        elif token.kind == "string":
+            if section == 0:
+                literals.append(i)
+            elif section < 3:
+                last = closing(tokens, i + 1) if tokens[i + 1].text == "(" else None
+                if last is None:
+                    return None
+                operands.append((section == 1, i + 2, last - 1))
+                i = last
+        elif token.text != "," or section == 0:
+            return None
+        i += 1
+    return literals, operands
+
+
 def rewrite_asm(file: File, at: int) -> None:
+    """Inline PTX becomes C++ as far as ptx.py has it."""
     tokens = file.tokens
     i = at + 1
     while i < len(tokens) and tokens[i].text in ("volatile", "__volatile__", "goto", "inline"):
@@ -462,7 +516,22 @@ def rewrite_asm(file: File, at: int) -> None:
     end = closing(tokens, i)
     if end is None or tokens[i + 1].text == '""':  # an empty one is a compiler's barrier in any language
         return
-    file.remove(tokens[at].start, tokens[end].end, f'static_assert(false, "{UNSUPPORTED}inline PTX (asm)")')
+    parsed = asm_operands(tokens, i + 1, end)
+    try:
+        if parsed is None:
+            raise ptx.Unsupported("not a string")
+        literals, operands = parsed
+        text = "".join(ptx.unquoted(tokens[literal].text) for literal in literals)
+        body = ptx.translate(text, len(operands))
+    except ptx.Unsupported as error:
+        what = f"inline PTX: {error}".replace("\\", " ").replace('"', " ")
+        file.remove(tokens[at].start, tokens[end].end, f'static_assert(false, "{UNSUPPORTED}{what}")')
+        return
+    names = []
+    for number, (written, first, last) in enumerate(operands):
+        expression = " ".join(file.source[tokens[first].start : tokens[last].end].replace("\\\n", " ").split())
+        names.append(f"{'auto&' if written else 'const auto'} cudacpu_asm{number} = ({expression});")
+    file.remove(tokens[at].start, tokens[end].end, " ".join(["do {", *names, body, "} while (0)"]))
 
 
 INCLUDE = re.compile(r'(#[ \t]*include[ \t]*)("([^"\n]+)"|<([^>\n]+)>)')
@@ -484,6 +553,12 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
             return
 
 
+def any_of(names: dict[str, str], tokens: list[Token], call: int) -> bool:
+    """Whether the brackets of a call hold one of the names."""
+    end = closing(tokens, call + 1) if call + 1 < len(tokens) and tokens[call + 1].text == "(" else None
+    return end is not None and any(token.text in names for token in tokens[call:end])
+
+
 # ---- whole files -------------------------------------------------------------------------------------------
 
 
@@ -497,14 +572,15 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
     file = File(source)
     tokens = file.tokens
     kernels = kernel_names(tokens)
+    clusters = take_cluster_dims(file)
     scopes = []  # for each open brace, whether it is code
     for i, token in enumerate(tokens):
         text = token.text
-        if text == "<<<":
+        if text == "<<<" or (text == "<<" and [next.text for next in tokens[i + 1 : i + 2]] == ["<"]):
             if tokens[i - 1].text == "operator":
                 continue
             try:
-                rewrite_launch(file, i)
+                rewrite_launch(file, i, clusters)
             except SourceError:
                 if token.directive == 0:
                     raise
@@ -514,6 +590,10 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
                 )
         elif text == "__shared__":
             rewrite_shared(file, i, token.directive > 0 or (bool(scopes) and scopes[-1]))
+        elif text.startswith("cudaLaunch") and clusters and any_of(clusters, tokens, i):
+            file.remove(
+                token.start, token.end, f'_Pragma("GCC error \\"{UNSUPPORTED}{text} of a kernel with __cluster_dims__\\"")'
+            )
         elif text in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and i + 3 < len(tokens):
             if tokens[i + 1].text == "(":
                 rewrite_kernel_address(file, i + 2, after_cast(tokens, i + 2) or i + 2, None)

@@ -19,8 +19,10 @@
 
 #include "cudacpu/api.h"
 #include "cudacpu/atomics.h"
+#include "cudacpu/cluster.h"
 #include "cudacpu/launch.h"
 #include "cudacpu/math.h"
+#include "cudacpu/ptx.h"
 #include "cudacpu/qualifiers.h"
 #include "cudacpu/thread.h"
 #include "cudacpu/types.h"

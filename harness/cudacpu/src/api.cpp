@@ -20,6 +20,7 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 std::mutex limits_mutex;
 std::map<const void*, size_t> limits;
+std::set<const void*> with_large_clusters;  // non-portable ones
 
 constexpr int kVersion = 12040;  // CUDART_VERSION
 
@@ -47,6 +48,8 @@ cudaDeviceProp h100() {
     p.major = 9;
     p.minor = 0;
     p.textureAlignment = 512;
+    p.texturePitchAlignment = 32;
+    p.surfaceAlignment = 512;  // of textures and surfaces, which are unsupported, no more is said
     p.deviceOverlap = 1;
     p.multiProcessorCount = 132;
     p.canMapHostMemory = 1;
@@ -66,7 +69,10 @@ cudaDeviceProp h100() {
     p.regsPerMultiprocessor = 65536;
     p.managedMemory = 1;
     p.concurrentManagedAccess = 1;
+    p.computePreemptionSupported = 1;
+    p.singleToDoublePrecisionPerfRatio = 2;
     p.cooperativeLaunch = 1;
+    p.clusterLaunch = 1;
     p.sharedMemPerBlockOptin = kSharedMost;
     p.maxBlocksPerMultiProcessor = 32;
     p.reservedSharedMemPerBlock = 1024;
@@ -118,6 +124,12 @@ size_t shared_limit(const void* entry) {
         if (entry == nullptr || entry == kernel) limit = std::max(limit, bytes);
     }
     return limit;
+}
+
+uint64_t cluster_limit(const void* entry) {
+    std::lock_guard<std::mutex> lock(limits_mutex);
+    const bool large = entry == nullptr ? !with_large_clusters.empty() : with_large_clusters.count(entry) != 0;
+    return large ? 16 : 8;
 }
 }  // namespace cudacpu
 
@@ -274,6 +286,8 @@ static bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int*
             return *value = static_cast<int>(p.reservedSharedMemPerBlock), true;
         case cudaDevAttrMemoryPoolsSupported:
             return *value = 0, true;
+        case cudaDevAttrClusterLaunch:
+            return *value = p.clusterLaunch, true;
     }
     return false;
 }
@@ -402,6 +416,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
     if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;
+    if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+        std::lock_guard<std::mutex> lock(limits_mutex);
+        if (value != 0) with_large_clusters.insert(kernel);
+        if (value == 0) with_large_clusters.erase(kernel);
+        return cudaSuccess;
+    }
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         size_t(value) > kSharedMost) {
         return remember(cudaErrorInvalidValue);

@@ -8,7 +8,6 @@
 #include "cudacpu/api.h"
 
 #pragma GCC visibility push(hidden)
-#pragma GCC visibility push(hidden)
 namespace cudacpu {
 // Keeps an error for cudaGetLastError and returns it; success changes nothing.
 cudaError_t remember(cudaError_t error);
@@ -27,11 +26,13 @@ bool stream_exists(cudaStream_t stream);
 // not known.
 size_t shared_limit(const void* entry);
 
+// How many blocks a cluster of this kernel may have.
+uint64_t cluster_limit(const void* entry);
+
 // How many blocks of that shape the modelled GPU holds at once.
 uint64_t most_resident_blocks(dim3 block, size_t shared_bytes);
 
 constexpr size_t kSharedDefault = 48 * 1024;
 constexpr size_t kSharedMost = 227 * 1024;
 }  // namespace cudacpu
-#pragma GCC visibility pop
 #pragma GCC visibility pop

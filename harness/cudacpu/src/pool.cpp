@@ -39,25 +39,28 @@ class Pool {
     void run(Job* job) {
         std::unique_lock<std::mutex> one_launch(launch_, std::defer_lock);
         // Blocks that wait for each other need an OS thread each.
-        if (job->cooperative) {
+        if (job->together != 0) {
             one_launch.lock();
         } else if (!one_launch.try_lock()) {
             return worker()->run(job);
         }
         const uint64_t wanted =
-            job->cooperative ? job->blocks - 1 : std::min<uint64_t>(cores_, job->blocks) - 1;
+            (job->together != 0 ? job->together : std::min<uint64_t>(cores_, job->blocks)) - 1;
         uint64_t helpers;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             grow(wanted);
             helpers = std::min(wanted, helpers_);
-            if (job->cooperative && helpers < wanted) {
+            if (job->together != 0 && helpers < wanted) {
                 fatal("no more OS threads for the blocks of kernel '%s'", job->name);
             }
             job_ = job;
             vacancies_ = wanted;
             resident_ = 1 + helpers;
-            most_resident_ = std::min(job->blocks, most_resident_blocks(job->block, job->shared_bytes));
+            most_resident_ =
+                job->together != 0
+                    ? job->together
+                    : std::min(job->blocks, most_resident_blocks(job->block, job->shared_bytes));
             ++launches_;
             if (watcher_sleeps_) watch_.notify_one();
         }
@@ -187,7 +190,14 @@ cudaError_t check(const Config& config, const void* entry) {
     if (block.x * block.y * block.z > kMostThreads) return cudaErrorInvalidValue;
     if (config.shared_bytes > shared_limit(entry)) return cudaErrorInvalidValue;
     if (!stream_exists(config.stream)) return cudaErrorInvalidResourceHandle;
+    const dim3 cluster = config.cluster;
+    const uint64_t cluster_size = static_cast<uint64_t>(cluster.x) * cluster.y * cluster.z;
+    if (cluster_size == 0 || cluster_size > cluster_limit(entry)) return cudaErrorInvalidClusterSize;
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+        return cudaErrorInvalidClusterSize;
+    }
     if (config.cooperative) {
+        if (cluster_size > 1) fatal("cudacpu: unsupported: a cooperative launch of clusters");
         const uint64_t blocks = static_cast<uint64_t>(grid.x) * grid.y * grid.z;
         if (blocks > most_resident_blocks(block, config.shared_bytes)) {
             return cudaErrorCooperativeLaunchTooLarge;
@@ -230,6 +240,10 @@ cudaError_t launch(const char* name, const void* entry, const Config& config, vo
     job.seed = orders().seed;
     job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
     job.cooperative = config.cooperative;
+    job.cluster = config.cluster;
+    job.together = config.cooperative    ? job.blocks
+                   : job.is_clustered() ? config.cluster.x * config.cluster.y * config.cluster.z
+                                        : 0;
     if (instrumented && races_on()) begin_launch_clocks();
     record_running(job.name);
     launching = pthread_self();
@@ -243,8 +257,7 @@ cudaError_t launch(const char* name, const void* entry, const Config& config, vo
     return cudaSuccess;  // an error of the kernel itself shows at the next synchronisation, as on a GPU
 }
 
-// ---- kernels whose type was lost
-// ----------------------------------------------------------------------------
+// ---- kernels whose type was lost --------------------------------------------------------------------------
 
 namespace {
 struct Remembered {
@@ -276,16 +289,28 @@ cudaError_t launch_remembered(const void* kernel, const Config& config, void** a
 }
 
 Config config_of(const cudaLaunchConfig_t& launch) {
-    Config config = {launch.gridDim, launch.blockDim, launch.dynamicSmemBytes, launch.stream, false};
+    Config config = {launch.gridDim, launch.blockDim, launch.dynamicSmemBytes, launch.stream, false, {}};
     for (unsigned i = 0; i < launch.numAttrs; ++i) {
         const cudaLaunchAttribute& attribute = launch.attrs[i];
         if (attribute.id == cudaLaunchAttributeCooperative)
             config.cooperative = attribute.val.cooperative != 0;
         const auto& cluster = attribute.val.clusterDim;
-        if (attribute.id == cudaLaunchAttributeClusterDimension && cluster.x * cluster.y * cluster.z != 1) {
-            fatal("cudacpu: unsupported: thread block clusters");
-        }
+        if (attribute.id == cudaLaunchAttributeClusterDimension) config.cluster = {cluster.x, cluster.y, cluster.z};
     }
     return config;
+}
+
+cudaError_t most_clusters(int* count, const cudaLaunchConfig_t* launch) {
+    if (count == nullptr || launch == nullptr) return remember(cudaErrorInvalidValue);
+    const Config config = config_of(*launch);
+    const uint64_t size = static_cast<uint64_t>(config.cluster.x) * config.cluster.y * config.cluster.z;
+    if (size == 0) return remember(cudaErrorInvalidClusterSize);
+    *count = static_cast<int>(most_resident_blocks(config.block, config.shared_bytes) / size);
+    return cudaSuccess;
+}
+cudaError_t largest_cluster(int* size, const void* kernel) {
+    if (size == nullptr) return remember(cudaErrorInvalidValue);
+    *size = static_cast<int>(cluster_limit(kernel));
+    return cudaSuccess;
 }
 }  // namespace cudacpu

@@ -85,8 +85,9 @@ void Worker::run(Job* new_job) {
     blockDim = job->block;
     gridDim = job->grid;
     count_ = job->block.x * job->block.y * job->block.z;
-    for (uint64_t block; (block = job->next.fetch_add(1, std::memory_order_relaxed)) < job->blocks;) {
-        run_block(permuted(block, job->blocks, job->seed));
+    thread_locals_.clear();
+    for (uint64_t turn; (turn = job->next.fetch_add(1, std::memory_order_relaxed)) < job->blocks;) {
+        run_block(job->block_at(turn));
     }
     if (clocks_ != nullptr) clocks_->settle();
     job = nullptr;
@@ -96,6 +97,7 @@ void Worker::run_block(uint64_t number) {
     const uint64_t plane = static_cast<uint64_t>(job->grid.x) * job->grid.y;
     blockIdx = {static_cast<unsigned>(number % job->grid.x),
                 static_cast<unsigned>(number % plane / job->grid.x), static_cast<unsigned>(number / plane)};
+    if (job->is_clustered() && !job->begin_in_cluster(this)) return;
     ++block_count;
     if (clocks_ != nullptr) clocks_->begin_block(number, count_);
     if (orders().poison >= 0) memset(dynamic_shared, orders().poison, job->shared_bytes);
@@ -116,6 +118,7 @@ void Worker::run_block(uint64_t number) {
     job->finished.fetch_add(1, std::memory_order_relaxed);
     if (abandoned_) forget_block();
     if (job->cooperative) job->end_block();
+    if (job->is_clustered()) job->end_in_cluster();
 }
 
 // After an error threads still wait in the middle of the kernel: their stacks start anew.
@@ -365,8 +368,7 @@ void Worker::look_at_sites() {
     }
 }
 
-// ---- the barrier of a grid
-// ----------------------------------------------------------------------------------
+// ---- the barrier of a grid --------------------------------------------------------------------------------
 
 void Worker::grid_barrier(const void* site) {
     if (!job->cooperative) {

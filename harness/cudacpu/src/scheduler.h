@@ -33,6 +33,8 @@ struct Job {
     uint64_t seed;
     uint64_t blocks;
     bool cooperative;
+    dim3 cluster;       // blocks of one; nothing more than a block in most launches
+    uint64_t together;  // how many blocks must run at once since they wait for each other; 0: any number
     std::atomic<uint64_t> next{0};  // the next block to hand out
     std::atomic<uint64_t> finished{0};
     std::atomic<cudaError_t> failure{cudaSuccess};  // why the grid was given up
@@ -43,11 +45,32 @@ struct Job {
     void end_block();
     void fail(cudaError_t error);
 
+    // The same for a cluster. Clusters run one after another: a block of the next one begins when all of this
+    // one have ended.
+    bool is_clustered() const { return cluster.x * cluster.y * cluster.z > 1; }
+    uint64_t block_at(uint64_t turn) const;
+    bool begin_in_cluster(Worker* worker);
+    void cluster_barrier();
+    void end_in_cluster();
+    Worker* member(uint32_t rank) const { return members_[rank]; }
+
   private:
     void complete_grid_barrier();
+    void complete_cluster_barrier();
     std::mutex grid_mutex_;
     std::condition_variable grid_wake_;
     uint64_t grid_waiting_ = 0, grid_ended_ = 0, grid_generation_ = 0;
+    uint64_t begun_ = 0, clusters_begun_ = 0, clusters_ended_ = 0;
+    std::vector<Worker*> members_;
+};
+
+// The place of the running block in its cluster.
+uint32_t rank_in_cluster(dim3 cluster);
+
+// A library's thread-local variables, of which __shared__ ones are some, on one OS thread.
+struct ThreadLocals {
+    uintptr_t begin;
+    size_t size;
 };
 
 enum class Wait : uint8_t { nothing, barrier, warp, active_mask };
@@ -114,6 +137,7 @@ class Worker {
     uint32_t active_mask(const void* site);
     void yield();
     void grid_barrier(const void* site);
+    void cluster_barrier(const void* site);
     // Gives up the whole grid, as a GPU does after an error; launches and copies fail from then on.
     [[noreturn]] void abandon(cudaError_t error);
 
@@ -124,6 +148,8 @@ class Worker {
     Thread* current = nullptr;  // null outside kernels
     Fiber* running = nullptr;
     Range shared;  // dynamic shared memory
+    // Looked up when first needed in a launch; in the same order on every OS thread.
+    const std::vector<ThreadLocals>& thread_locals();
 
   private:
     void run_block(uint64_t number);
@@ -154,7 +180,8 @@ class Worker {
     ReadyQueue ready_;
     std::vector<Thread*> at_barrier_;
     uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
-    uint64_t grid_epoch_ = 0;  // how many barriers of the grid this worker's blocks have passed
+    uint64_t grid_epoch_ = 0;  // how many barriers of a grid or a cluster this worker's blocks have passed
+    std::vector<ThreadLocals> thread_locals_;
     bool shuffled_ = false, abandoned_ = false;
     std::minstd_rand random_;
     dim3 prepared_{0, 0, 0};      // the block size that threads_ is filled for

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "atomics.h"
+#include "cluster.h"
 #include "integer.h"
 #include "thread.h"
 #include "warp.h"
@@ -306,8 +307,37 @@ auto invoke_one_broadcast(const Group& group, Function&& function, Args&&... arg
     return group.shfl(result, 0);
 }
 
-template <int unused = 0>
-int this_cluster() {
-    static_assert(unused != 0, "cudacpu: unsupported: thread block clusters");
-}
+// The blocks of a cluster; where a launch has none, the block alone.
+class cluster_group {
+  public:
+    struct arrival_token {};
+    static void sync() { cudacpu::cluster_barrier(); }
+    // Waiting is done where the others' work is needed.
+    static arrival_token barrier_arrive() { return {}; }
+    static void barrier_wait() { cudacpu::cluster_barrier(); }
+    static void barrier_wait(arrival_token&&) { cudacpu::cluster_barrier(); }
+    static unsigned query_shared_rank(const void* pointer) { return cudacpu::rank_of_shared(pointer); }
+    template <class T>
+    static T* map_shared_rank(T* pointer, int rank) {
+        return static_cast<T*>(cudacpu::map_shared(pointer, static_cast<unsigned>(rank)));
+    }
+    static dim3 block_index() { return cudacpu::block_in_cluster(); }
+    static unsigned block_rank() { return cudacpu::cluster_rank(); }
+    static dim3 thread_index() {
+        const dim3 at = block_index();
+        return {at.x * blockDim.x + threadIdx.x, at.y * blockDim.y + threadIdx.y, at.z * blockDim.z + threadIdx.z};
+    }
+    static unsigned thread_rank() {
+        return block_rank() * cudacpu::threads_of_block() + cudacpu::block_rank_of_thread();
+    }
+    static dim3 dim_blocks() { return cudacpu::cluster_shape(); }
+    static unsigned num_blocks() { return cudacpu::cluster_size(); }
+    static dim3 dim_threads() {
+        const dim3 shape = dim_blocks();
+        return {shape.x * blockDim.x, shape.y * blockDim.y, shape.z * blockDim.z};
+    }
+    static unsigned num_threads() { return num_blocks() * cudacpu::threads_of_block(); }
+    static unsigned size() { return num_threads(); }
+};
+inline cluster_group this_cluster() { return {}; }
 }  // namespace cooperative_groups

@@ -14,10 +14,17 @@ struct Config {
     size_t shared_bytes;
     cudaStream_t stream;
     bool cooperative;  // every block is resident at once, so that the grid can wait for all of itself
+    dim3 cluster;      // blocks that run at the same time and reach each other's shared memory
 };
 static inline Config config(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-    return Config{grid, block, shared_bytes, stream, false};
+    return Config{grid, block, shared_bytes, stream, false, {}};
 }
+// Of a kernel declared with __cluster_dims__.
+static inline Config clustered(dim3 cluster, Config config) {
+    config.cluster = cluster;
+    return config;
+}
+static inline Config config(const Config& ready) { return ready; }
 
 // Checks the configuration as CUDA does, then runs thread(context) once for each thread of the grid, and
 // returns when all are done. `entry` is the kernel's address, null where it is not known.
@@ -115,12 +122,12 @@ DeducingLauncher<Call> launcher(const char* name, const Config& config, Call cal
 
 static inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                            size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, false}, arguments);
+    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, false, {}}, arguments);
 }
 static inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
                                                       void** arguments, size_t shared_bytes = 0,
                                                       cudaStream_t stream = nullptr) {
-    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, true}, arguments);
+    return cudacpu::launch_remembered(kernel, {grid, block, shared_bytes, stream, true, {}}, arguments);
 }
 
 // ---- a launch with attributes ---------------------------------------------------------------------------
@@ -167,7 +174,24 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     };
     return call(std::forward<Args>(args)...);
 }
+// A kernel whose start may overlap the end of the one before it: here it never does.
+static inline void cudaGridDependencySynchronize() {}
+static inline void cudaTriggerProgrammaticLaunchCompletion() {}
+
 static inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
                                               void** arguments) {
     return cudacpu::launch_remembered(kernel, cudacpu::config_of(*config), arguments);
+}
+
+namespace cudacpu {
+cudaError_t most_clusters(int* count, const cudaLaunchConfig_t* launch);
+cudaError_t largest_cluster(int* size, const void* kernel);
+}  // namespace cudacpu
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* count, Kernel, const cudaLaunchConfig_t* launch) {
+    return cudacpu::most_clusters(count, launch);
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, Kernel kernel, const cudaLaunchConfig_t*) {
+    return cudacpu::largest_cluster(size, reinterpret_cast<const void*>(kernel));
 }

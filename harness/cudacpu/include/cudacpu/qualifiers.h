@@ -9,8 +9,9 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
-#define __cluster_dims__(...) _Pragma("GCC error \"cudacpu: unsupported: thread block clusters\"")
-#define __block_size__(...) _Pragma("GCC error \"cudacpu: unsupported: thread block clusters\"")
+// The rewriter takes this from kernels, and puts it into their launches.
+#define __cluster_dims__(...) _Pragma("GCC error \"cudacpu: unsupported: __cluster_dims__ in this place\"")
+#define __block_size__(...) _Pragma("GCC error \"cudacpu: unsupported: __block_size__\"")
 #define __nv_pure__ __attribute__((pure))
 #define __builtin_align__(n) __align__(n)
 #ifndef __clang__
