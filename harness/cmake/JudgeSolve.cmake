@@ -137,6 +137,19 @@ elseif(nvcc_found AND JUDGE_CXX)
     endif()
 endif()
 
+# NVIDIA's C++ libraries (CCCL), of which Thrust also runs on a CPU: from the wheels or the toolkit, else nowhere.
+get_filename_component(toolkit "${nvcc_found}" DIRECTORY)
+file(GLOB JUDGE_CCCL_PLACES "${toolkit}/../include/cccl" "${toolkit}/../include" "$ENV{CUDA_HOME}/include/cccl"
+     "$ENV{CUDA_HOME}/include" "/usr/local/cuda/include/cccl")
+list(TRANSFORM JUDGE_WHEELS APPEND "/../include/cccl" OUTPUT_VARIABLE wheels)
+unset(JUDGE_CCCL CACHE)
+find_path(JUDGE_CCCL thrust/version.h PATHS ${wheels} ${JUDGE_CCCL_PLACES} NO_DEFAULT_PATH)
+set(JUDGE_CCCL_FLAGS "")
+if(JUDGE_CCCL)
+    get_filename_component(JUDGE_CCCL "${JUDGE_CCCL}" REALPATH)
+    set(JUDGE_CCCL_FLAGS -idirafter "${JUDGE_CCCL}")  # behind our own headers, which stand in for some of its own
+endif()
+
 # ---- command lines ----------------------------------------------------------------------------------------------------
 
 # -gdwarf-4: older addr2line misreads file names in DWARF 5. -fstack-clash-protection: a large frame must not jump over
@@ -179,7 +192,7 @@ function(judge_solve_commands variable backend source library work runtime)
              COMMAND "${Python3_EXECUTABLE}" -I "${JUDGE_CUDACPU}/rewrite.py" "${source}" -o "${work}/rewritten.cpp"
                      -MT "${library}" -MF "${work}/depfile"
              COMMAND "${JUDGE_CXX}" ${JUDGE_CPU_FLAGS} ${flags} -I "${JUDGE_CUDACPU}/include" -I "${work}"
-                     -iquote "${directory}" -include cuda_runtime.h -include "${work}/rewritten.cpp"
+                     ${JUDGE_CCCL_FLAGS} -iquote "${directory}" -include cuda_runtime.h -include "${work}/rewritten.cpp"
                      -x c++ -c "${work}/solve-check.cu" -o "${work}/solve.o"
              COMMAND "${JUDGE_CXX}" -shared "${work}/solve.o" "${runtime}/libcudacpu.so" ${wrapped}
                      "-Wl,--version-script=${JUDGE_EXPORTS}" "-Wl,-rpath,${runtime}" -o "${library}")

@@ -478,13 +478,11 @@ def translate(text: str, operands: int) -> str:
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).replace("%%", "%")
     translation = Translation(operands)
     # A brace is a scope where an instruction could begin, else a vector.
-    statement, depth = "", 0
+    statement, depth, scopes = "", 0, 0
     for character in text:
         if character in "{}" and depth == 0 and not statement.strip():
-            if character == "{":
-                translation.lines.append("{")
-            else:
-                translation.lines.append("}")
+            translation.lines.append(character)
+            scopes += 1 if character == "{" else -1
             statement = ""
             continue
         depth += (character in "{[(") - (character in "}])")
@@ -495,7 +493,7 @@ def translate(text: str, operands: int) -> str:
             statement += character
     if statement.strip():
         translation.instruction(" ".join(statement.split()))
-    if translation.lines.count("{") != translation.lines.count("}"):
+    if scopes != 0:
         raise Unsupported("{ without }")
     return " ".join(line for line in translation.lines if line)
 

@@ -30,8 +30,6 @@ MISSING_HEADERS = (
     ("cuda_awbarrier", "asynchronous barriers"),
     ("cudaTypedefs", "the driver API"),
     ("cuda/", "libcu++"),
-    ("cub/", "CUB"),
-    ("thrust/", "Thrust"),
     ("cute/", "CUTLASS"),
     ("cutlass/", "CUTLASS"),
     ("cublas", "cuBLAS"),
@@ -47,6 +45,14 @@ MISSING_HEADERS = (
     ("nvToolsExt", "NVTX"),
     ("nvtx3/", "NVTX"),
 )
+
+# Headers of CCCL that are taken as they are, as plain C++, where they are installed; CUB's all stand for one of ours.
+CCCL_HEADERS = re.compile(r"thrust/.*|cuda/(std/.*|atomic|functional|cmath|bit|numeric|iterator)")
+OWN_CCCL_HEADERS = ("cuda/barrier", "cuda/pipeline")
+CCCL_INSTEAD = {
+    "thrust/system/cuda/execution_policy.h": "thrust/execution_policy.h",
+    "thrust/system/cuda/vector.h": "thrust/device_vector.h",
+}
 
 TOKEN = re.compile(
     r"""
@@ -547,6 +553,16 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
         if rewritten:
             file.replace(match.start(2), match.end(2), quoted(rewritten))
             return
+    if name in OWN_CCCL_HEADERS:
+        return
+    if name.startswith("cub/"):
+        file.replace(match.start(2), match.end(2), '"cudacpu/cub.h"')
+        return
+    if CCCL_HEADERS.fullmatch(name):
+        line = file.source.count("\n", 0, start) + 1
+        lines = (f"#define CUDACPU_HEADER <{CCCL_INSTEAD.get(name, name)}>", f"#line {line}", '#include "cudacpu/cccl.h"')
+        file.replace(start, match.end(), "\n".join(lines))
+        return
     for prefix, purpose in MISSING_HEADERS:
         if name.startswith(prefix):
             file.remove(start, end, f'#error "{UNSUPPORTED}{name} ({purpose})"')

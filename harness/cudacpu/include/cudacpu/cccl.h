@@ -1,0 +1,18 @@
+// Includes CUDACPU_HEADER, one of NVIDIA's CCCL (Thrust, cuda::std), as plain C++: Thrust's device is then the
+// host, in its own sequential back end. The rewriter writes this for #include <thrust/...> and
+// for parts of libcu++.
+#if !__has_include(CUDACPU_HEADER)
+#error "cudacpu: unsupported: a header of CCCL, which is not here (pip install nvidia-cuda-cccl brings it)"
+#else
+#pragma push_macro("__CUDACC__")
+#undef __CUDACC__
+#ifndef THRUST_DEVICE_SYSTEM
+#define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
+#endif
+#include CUDACPU_HEADER
+#ifdef THRUST_VERSION
+#include "thrust_policies.h"
+#endif
+#pragma pop_macro("__CUDACC__")
+#endif
+#undef CUDACPU_HEADER

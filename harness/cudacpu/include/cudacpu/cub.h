@@ -1,0 +1,714 @@
+// The most used part of CUB. Device-wide algorithms are done when the call returns; collectives of a block go
+// through their shared memory, as on a GPU, so that using it again without a barrier is a race here, too. A
+// reduction's result is only where CUB promises it.
+#pragma once
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "../cuda_bf16.h"
+#include "../cuda_fp16.h"
+#include "groups.h"
+
+#define CUB_VERSION 200400
+
+namespace cub {
+struct Sum {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return a + b;
+    }
+};
+struct Max {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return b > a ? b : a;
+    }
+};
+struct Min {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return b < a ? b : a;
+    }
+};
+struct Equality {
+    template <class T>
+    bool operator()(const T& a, const T& b) const {
+        return a == b;
+    }
+};
+
+template <class Key, class Value>
+struct KeyValuePair {
+    Key key;
+    Value value;
+};
+
+// Two buffers of which a sort may take either for its result.
+template <class T>
+struct DoubleBuffer {
+    T* d_buffers[2];
+    int selector = 0;
+    DoubleBuffer() : d_buffers{nullptr, nullptr} {}
+    DoubleBuffer(T* current, T* alternate) : d_buffers{current, alternate} {}
+    T* Current() { return d_buffers[selector]; }
+    T* Alternate() { return d_buffers[selector ^ 1]; }
+};
+
+enum BlockReduceAlgorithm {
+    BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
+    BLOCK_REDUCE_RAKING,
+    BLOCK_REDUCE_WARP_REDUCTIONS
+};
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockLoadAlgorithm {
+    BLOCK_LOAD_DIRECT,
+    BLOCK_LOAD_STRIPED,
+    BLOCK_LOAD_VECTORIZE,
+    BLOCK_LOAD_TRANSPOSE,
+    BLOCK_LOAD_WARP_TRANSPOSE,
+    BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
+};
+enum BlockStoreAlgorithm {
+    BLOCK_STORE_DIRECT,
+    BLOCK_STORE_STRIPED,
+    BLOCK_STORE_VECTORIZE,
+    BLOCK_STORE_TRANSPOSE,
+    BLOCK_STORE_WARP_TRANSPOSE,
+    BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED
+};
+
+namespace cudacpu_cub {
+using cudacpu::block_rank_of_thread;
+
+template <class Iterator>
+using ValueOf = std::remove_cv_t<typename std::iterator_traits<Iterator>::value_type>;
+
+// The call that only asks how much temporary memory is needed.
+inline bool asks_size(const void* temporary, size_t& bytes) {
+    if (temporary == nullptr) bytes = 1;
+    return temporary == nullptr;
+}
+
+// By halves, so that a long sum of floats keeps its digits as a GPU's does.
+template <class T, class Read, class Op>
+T combine(int64_t begin, int64_t end, Read read, Op op) {
+    if (end - begin <= 16) {
+        T total = read(begin);
+        for (int64_t i = begin + 1; i < end; ++i) total = op(total, static_cast<T>(read(i)));
+        return total;
+    }
+    const int64_t middle = begin + (end - begin) / 2;
+    return op(combine<T>(begin, middle, read, op), combine<T>(middle, end, read, op));
+}
+template <class T, class In, class Op>
+T reduce(In in, int64_t begin, int64_t end, Op op, T start) {
+    if (begin >= end) return start;
+    return op(start, combine<T>(begin, end, [&](int64_t i) { return static_cast<T>(in[i]); }, op));
+}
+
+// Tile by tile, for the same reason.
+template <class T, class In, class Out, class Op>
+void scan(In in, Out out, int64_t count, Op op, const T* start, bool exclusive) {
+    constexpr int64_t kTile = 512;
+    T prefix{};
+    bool has_prefix = start != nullptr;
+    if (has_prefix) prefix = *start;
+    for (int64_t first = 0; first < count; first += kTile) {
+        T local{};
+        bool has_local = false;
+        for (int64_t i = first; i < std::min(first + kTile, count); ++i) {
+            const T item = static_cast<T>(in[i]);  // in and out may be the same
+            if (exclusive) out[i] = !has_local ? prefix : has_prefix ? op(prefix, local) : local;
+            local = has_local ? op(local, item) : item;
+            has_local = true;
+            if (!exclusive) out[i] = has_prefix ? op(prefix, local) : local;
+        }
+        prefix = has_prefix ? op(prefix, local) : local;
+        has_prefix = true;
+    }
+}
+
+// Bits that order as the keys do.
+template <class Key>
+auto ordered_bits(Key key) {
+    using Word = std::conditional_t<
+        sizeof(Key) == 1, uint8_t,
+        std::conditional_t<sizeof(Key) == 2, uint16_t, std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>>>;
+    static_assert(sizeof(Key) <= 8, "cudacpu: unsupported: radix sort of keys that are not numbers");
+    constexpr Word sign = Word(Word(1) << (8 * sizeof(Key) - 1));
+    const Word word = cudacpu::bits<Word>(key);
+    if constexpr (std::is_integral<Key>::value) {
+        return std::is_signed<Key>::value ? Word(word ^ sign) : word;
+    } else {
+        if (Word(word << 1) == 0) return sign;  // both zeros are equal
+        return (word & sign) != 0 ? Word(~word) : Word(word | sign);
+    }
+}
+template <class Key>
+std::vector<int64_t> radix_order(const Key* keys, int64_t count, bool descending, int first_bit, int end_bit) {
+    using Word = decltype(ordered_bits(Key()));
+    const int width = std::min<int>(end_bit, 8 * sizeof(Key)) - first_bit;
+    const Word mask = width >= 8 * int(sizeof(Key)) ? Word(~Word(0)) : Word((uint64_t(1) << width) - 1);
+    std::vector<std::pair<Word, int64_t>> items(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+        const Word word = Word(ordered_bits(keys[i]) >> first_bit & mask);
+        items[static_cast<size_t>(i)] = {descending ? Word(~word) : word, i};
+    }
+    std::sort(items.begin(), items.end());  // stable: places break ties
+    std::vector<int64_t> order;
+    order.reserve(items.size());
+    for (const auto& item : items) order.push_back(item.second);
+    return order;
+}
+template <class T>
+void permute(const T* in, T* out, const std::vector<int64_t>& order) {
+    if (in == nullptr) return;
+    const std::vector<T> copy(in, in + order.size());
+    for (size_t i = 0; i < order.size(); ++i) out[i] = copy[static_cast<size_t>(order[i])];
+}
+}  // namespace cudacpu_cub
+
+// ---- device-wide ------------------------------------------------------------------------------------------
+
+struct DeviceReduce {
+    template <class In, class Out, class Op, class T>
+    static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t count, Op op, T start,
+                              cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        *out = cudacpu_cub::reduce<T>(in, 0, count, op, start);
+        return cudaSuccess;
+    }
+    template <class In, class Out>
+    static cudaError_t Sum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
+                           cudaStream_t stream = nullptr) {
+        return Reduce(temporary, bytes, in, out, count, cub::Sum(), cudacpu_cub::ValueOf<In>{}, stream);
+    }
+    template <class In, class Out>
+    static cudaError_t Max(void* temporary, size_t& bytes, In in, Out out, int64_t count, cudaStream_t = nullptr) {
+        return first(temporary, bytes, in, out, count, cub::Max());
+    }
+    template <class In, class Out>
+    static cudaError_t Min(void* temporary, size_t& bytes, In in, Out out, int64_t count, cudaStream_t = nullptr) {
+        return first(temporary, bytes, in, out, count, cub::Min());
+    }
+    template <class In, class T>
+    static cudaError_t ArgMax(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
+                              cudaStream_t = nullptr) {
+        return arg(temporary, bytes, in, out, count, [](const T& a, const T& b) { return a > b; });
+    }
+    template <class In, class T>
+    static cudaError_t ArgMin(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
+                              cudaStream_t = nullptr) {
+        return arg(temporary, bytes, in, out, count, [](const T& a, const T& b) { return a < b; });
+    }
+
+  private:
+    template <class In, class Out, class Op>
+    static cudaError_t first(void* temporary, size_t& bytes, In in, Out out, int64_t count, Op op) {
+        using T = cudacpu_cub::ValueOf<In>;
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        if (count > 0) *out = cudacpu_cub::reduce<T>(in, 1, count, op, static_cast<T>(in[0]));
+        return cudaSuccess;
+    }
+    template <class In, class T, class Better>
+    static cudaError_t arg(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
+                           Better better) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        int at = 0;
+        for (int64_t i = 1; i < count; ++i) {
+            if (better(in[i], in[at])) at = static_cast<int>(i);
+        }
+        if (count > 0) *out = {at, in[at]};
+        return cudaSuccess;
+    }
+};
+
+struct DeviceSegmentedReduce {
+    template <class In, class Out, class Begins, class Ends, class Op, class T>
+    static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
+                              Ends ends, Op op, T start, cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        for (int64_t i = 0; i < segments; ++i) out[i] = cudacpu_cub::reduce<T>(in, begins[i], ends[i], op, start);
+        return cudaSuccess;
+    }
+    template <class In, class Out, class Begins, class Ends>
+    static cudaError_t Sum(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
+                           Ends ends, cudaStream_t stream = nullptr) {
+        return Reduce(temporary, bytes, in, out, segments, begins, ends, cub::Sum(), cudacpu_cub::ValueOf<In>{},
+                      stream);
+    }
+};
+
+struct DeviceScan {
+    template <class In, class Out, class Op, class T>
+    static cudaError_t ExclusiveScan(void* temporary, size_t& bytes, In in, Out out, Op op, T start,
+                                     int64_t count, cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        cudacpu_cub::scan<T>(in, out, count, op, &start, true);
+        return cudaSuccess;
+    }
+    template <class In, class Out, class Op>
+    static cudaError_t InclusiveScan(void* temporary, size_t& bytes, In in, Out out, Op op, int64_t count,
+                                     cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        cudacpu_cub::scan<cudacpu_cub::ValueOf<In>>(in, out, count, op, nullptr, false);
+        return cudaSuccess;
+    }
+    template <class In, class Out>
+    static cudaError_t ExclusiveSum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
+                                    cudaStream_t stream = nullptr) {
+        return ExclusiveScan(temporary, bytes, in, out, Sum(), cudacpu_cub::ValueOf<In>{}, count, stream);
+    }
+    template <class In, class Out>
+    static cudaError_t InclusiveSum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
+                                    cudaStream_t stream = nullptr) {
+        return InclusiveScan(temporary, bytes, in, out, Sum(), count, stream);
+    }
+};
+
+struct DeviceRadixSort {
+#define CUDACPU_SORT(suffix, descending)                                                                       \
+    template <class Key>                                                                                       \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,               \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),       \
+                                        cudaStream_t = nullptr) {                                              \
+        return sort<Key, char>(temporary, bytes, in, out, nullptr, nullptr, count, descending, first_bit,      \
+                               end_bit);                                                                       \
+    }                                                                                                          \
+    template <class Key, class Value>                                                                          \
+    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,              \
+                                         const Value* values_in, Value* values_out, int64_t count,             \
+                                         int first_bit = 0, int end_bit = 8 * sizeof(Key),                     \
+                                         cudaStream_t = nullptr) {                                             \
+        return sort(temporary, bytes, in, out, values_in, values_out, count, descending, first_bit, end_bit);  \
+    }                                                                                                          \
+    template <class Key>                                                                                       \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,               \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),       \
+                                        cudaStream_t = nullptr) {                                              \
+        sort<Key, char>(temporary, bytes, keys.Current(), keys.Alternate(), nullptr, nullptr, count,           \
+                        descending, first_bit, end_bit);                                                       \
+        if (temporary != nullptr) keys.selector ^= 1;                                                          \
+        return cudaSuccess;                                                                                    \
+    }                                                                                                          \
+    template <class Key, class Value>                                                                          \
+    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,              \
+                                         DoubleBuffer<Value>& values, int64_t count, int first_bit = 0,        \
+                                         int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {              \
+        sort(temporary, bytes, keys.Current(), keys.Alternate(), values.Current(), values.Alternate(), count,  \
+             descending, first_bit, end_bit);                                                                  \
+        if (temporary != nullptr) keys.selector ^= 1, values.selector ^= 1;                                    \
+        return cudaSuccess;                                                                                    \
+    }
+    CUDACPU_SORT(, false)
+    CUDACPU_SORT(Descending, true)
+#undef CUDACPU_SORT
+
+  private:
+    template <class Key, class Value>
+    static cudaError_t sort(void* temporary, size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                            Value* values_out, int64_t count, bool descending, int first_bit, int end_bit) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        const auto order = cudacpu_cub::radix_order(in, count, descending, first_bit, end_bit);
+        cudacpu_cub::permute(in, out, order);
+        cudacpu_cub::permute(values_in, values_out, order);
+        return cudaSuccess;
+    }
+};
+
+struct DeviceSelect {
+    template <class In, class Flags, class Out, class Count>
+    static cudaError_t Flagged(void* temporary, size_t& bytes, In in, Flags flags, Out out, Count selected,
+                               int64_t count, cudaStream_t = nullptr) {
+        return select(temporary, bytes, in, out, selected, count, [&](int64_t i) { return bool(flags[i]); });
+    }
+    template <class In, class Out, class Count, class Predicate>
+    static cudaError_t If(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
+                          Predicate predicate, cudaStream_t = nullptr) {
+        return select(temporary, bytes, in, out, selected, count, [&](int64_t i) { return predicate(in[i]); });
+    }
+    template <class In, class Out, class Count>
+    static cudaError_t Unique(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
+                              cudaStream_t = nullptr) {
+        return select(temporary, bytes, in, out, selected, count,
+                      [&](int64_t i) { return i == 0 || !(in[i] == in[i - 1]); });
+    }
+
+  private:
+    template <class In, class Out, class Count, class Wanted>
+    static cudaError_t select(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
+                              Wanted wanted) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        int64_t kept = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            if (wanted(i)) out[kept++] = in[i];
+        }
+        *selected = static_cast<std::decay_t<decltype(*selected)>>(kept);
+        return cudaSuccess;
+    }
+};
+
+struct DeviceHistogram {
+    template <class In, class Counter, class Level>
+    static cudaError_t HistogramEven(void* temporary, size_t& bytes, In in, Counter* counts, int levels,
+                                     Level lower, Level upper, int64_t count, cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        std::fill(counts, counts + levels - 1, Counter());
+        for (int64_t i = 0; i < count; ++i) {
+            const auto sample = in[i];
+            if (!(sample >= lower && sample < upper)) continue;
+            using Wide = std::conditional_t<std::is_integral<Level>::value, int64_t, double>;
+            const Wide scaled = (static_cast<Wide>(sample) - lower) * (levels - 1) / (static_cast<Wide>(upper) - lower);
+            ++counts[static_cast<int64_t>(scaled)];
+        }
+        return cudaSuccess;
+    }
+};
+
+struct DeviceRunLengthEncode {
+    template <class In, class Unique, class Lengths, class Count>
+    static cudaError_t Encode(void* temporary, size_t& bytes, In in, Unique unique, Lengths lengths, Count runs,
+                              int64_t count, cudaStream_t = nullptr) {
+        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
+        int64_t run = -1;
+        for (int64_t i = 0, first = 0; i < count; ++i) {
+            if (i == 0 || !(in[i] == in[i - 1])) {
+                unique[++run] = in[i];
+                first = i;
+            }
+            lengths[run] = static_cast<std::decay_t<decltype(lengths[0])>>(i - first + 1);
+        }
+        *runs = static_cast<std::decay_t<decltype(*runs)>>(run + 1);
+        return cudaSuccess;
+    }
+};
+
+// ---- of a warp --------------------------------------------------------------------------------------------
+
+template <class T, int width = 32, int = 0>
+class WarpReduce {
+  public:
+    struct TempStorage {};
+    explicit WarpReduce(TempStorage&) {}
+    T Sum(T value) { return Reduce(value, cub::Sum()); }
+    T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+    T Max(T value) { return Reduce(value, cub::Max()); }
+    T Min(T value) { return Reduce(value, cub::Min()); }
+    // The result is lane 0's; the others keep what they have summed so far.
+    template <class Op>
+    T Reduce(T value, Op op, int valid = width) {
+        static_assert((width & (width - 1)) == 0, "cudacpu: unsupported: warps of a size that is no power of two");
+        const cooperative_groups::thread_block_tile<width> tile;
+        const int rank = static_cast<int>(tile.thread_rank());
+        for (int step = 1; step < width; step *= 2) {
+            const T other = tile.shfl_down(value, static_cast<unsigned>(step));
+            if (rank + step < valid && rank % (2 * step) == 0) value = op(value, other);
+        }
+        return value;
+    }
+};
+
+template <class T, int width = 32, int = 0>
+class WarpScan {
+  public:
+    struct TempStorage {};
+    explicit WarpScan(TempStorage&) {}
+    void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
+    void InclusiveSum(T value, T& result, T& total) { InclusiveScan(value, result, cub::Sum(), total); }
+    void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T{}, cub::Sum()); }
+    void ExclusiveSum(T value, T& result, T& total) { ExclusiveScan(value, result, T{}, cub::Sum(), total); }
+    template <class Op>
+    void InclusiveScan(T value, T& result, Op op) {
+        const cooperative_groups::thread_block_tile<width> tile;
+        const unsigned rank = tile.thread_rank();
+        for (unsigned step = 1; step < width; step *= 2) {
+            const T other = tile.shfl_up(value, step);
+            if (rank >= step) value = op(other, value);
+        }
+        result = value;
+    }
+    template <class Op>
+    void InclusiveScan(T value, T& result, Op op, T& total) {
+        InclusiveScan(value, result, op);
+        total = Broadcast(result, width - 1);
+    }
+    template <class Op>
+    void ExclusiveScan(T value, T& result, T start, Op op) {
+        T inclusive{};
+        InclusiveScan(value, inclusive, op);
+        const cooperative_groups::thread_block_tile<width> tile;
+        const T before = tile.shfl_up(inclusive, 1);
+        result = tile.thread_rank() == 0 ? start : op(start, before);
+    }
+    template <class Op>
+    void ExclusiveScan(T value, T& result, T start, Op op, T& total) {
+        T inclusive{};
+        InclusiveScan(value, inclusive, op, total);
+        const cooperative_groups::thread_block_tile<width> tile;
+        const T before = tile.shfl_up(inclusive, 1);
+        result = tile.thread_rank() == 0 ? start : op(start, before);
+    }
+    T Broadcast(T value, unsigned from) {
+        return cooperative_groups::thread_block_tile<width>().shfl(value, static_cast<int>(from));
+    }
+};
+
+// ---- of a block -------------------------------------------------------------------------------------------
+
+namespace cudacpu_cub {
+// Room for a T of each of `count`; no constructor, since it lies in shared memory.
+template <class T, int count>
+struct alignas(T) Room {
+    unsigned char bytes[sizeof(T) * count];
+    T& at(int i) { return reinterpret_cast<T*>(bytes)[i]; }
+};
+template <class T, int count>
+struct PrivateStorage {
+    // Without an argument a collective uses memory of its own.
+    static Room<T, count>& get() {
+        static thread_local Room<T, count> room;
+        return room;
+    }
+};
+}  // namespace cudacpu_cub
+
+template <class T, int x, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int y = 1, int z = 1, int = 0>
+class BlockReduce {
+    static constexpr int kThreads = x * y * z;
+    using Room = cudacpu_cub::Room<T, kThreads>;
+
+  public:
+    struct TempStorage : Room {};
+    BlockReduce() : room_(cudacpu_cub::PrivateStorage<T, kThreads>::get()) {}
+    explicit BlockReduce(TempStorage& storage) : room_(storage) {}
+
+    T Sum(T value) { return Reduce(value, cub::Sum()); }
+    T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+    template <int items>
+    T Sum(T (&values)[items]) {
+        return Reduce(values, cub::Sum());
+    }
+    template <int items, class Op>
+    T Reduce(T (&values)[items], Op op) {
+        T value = values[0];
+        for (int i = 1; i < items; ++i) value = op(value, values[i]);
+        return Reduce(value, op);
+    }
+    // The result is thread 0's; the others keep their own value.
+    template <class Op>
+    T Reduce(T value, Op op, int valid = kThreads) {
+        const int thread = static_cast<int>(cudacpu_cub::block_rank_of_thread());
+        room_.at(thread) = value;
+        __syncthreads();
+        if (thread != 0) return value;
+        return cudacpu_cub::combine<T>(0, valid, [&](int64_t i) { return room_.at(static_cast<int>(i)); }, op);
+    }
+
+  private:
+    Room& room_;
+};
+
+template <class T, int x, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int y = 1, int z = 1, int = 0>
+class BlockScan {
+    static constexpr int kThreads = x * y * z;
+    using Room = cudacpu_cub::Room<T, kThreads + 1>;
+
+  public:
+    struct TempStorage : Room {};
+    BlockScan() : room_(cudacpu_cub::PrivateStorage<T, kThreads + 1>::get()) {}
+    explicit BlockScan(TempStorage& storage) : room_(storage) {}
+
+#define CUDACPU_SUMS(name, exclusive)                                                                  \
+    void name(T value, T& result) {                                                                    \
+        T total;                                                                                       \
+        name(value, result, total);                                                                    \
+    }                                                                                                  \
+    template <int items>                                                                               \
+    void name(T (&values)[items], T (&results)[items]) {                                               \
+        T total;                                                                                       \
+        name(values, results, total);                                                                  \
+    }                                                                                                  \
+    void name(T value, T& result, T& total) {                                                          \
+        T values[] = {value}, results[1];                                                              \
+        total = scan(values, results, cub::Sum(), T{}, exclusive, false);                              \
+        result = results[0];                                                                           \
+    }                                                                                                  \
+    template <int items>                                                                               \
+    void name(T (&values)[items], T (&results)[items], T& total) {                                     \
+        total = scan(values, results, cub::Sum(), T{}, exclusive, false);                              \
+    }
+    CUDACPU_SUMS(ExclusiveSum, true)
+    CUDACPU_SUMS(InclusiveSum, false)
+#undef CUDACPU_SUMS
+
+    template <class Op>
+    void InclusiveScan(T value, T& result, Op op) {
+        T total;
+        InclusiveScan(value, result, op, total);
+    }
+    template <class Op>
+    void InclusiveScan(T value, T& result, Op op, T& total) {
+        T values[] = {value}, results[1];
+        total = scan(values, results, op, T{}, false, false);
+        result = results[0];
+    }
+    template <int items, class Op>
+    void InclusiveScan(T (&values)[items], T (&results)[items], Op op) {
+        scan(values, results, op, T{}, false, false);
+    }
+    template <int items, class Op>
+    void InclusiveScan(T (&values)[items], T (&results)[items], Op op, T& total) {
+        total = scan(values, results, op, T{}, false, false);
+    }
+    template <class Op>
+    void ExclusiveScan(T value, T& result, T start, Op op) {
+        T total;
+        ExclusiveScan(value, result, start, op, total);
+    }
+    template <class Op>
+    void ExclusiveScan(T value, T& result, T start, Op op, T& total) {
+        T values[] = {value}, results[1];
+        total = scan(values, results, op, start, true, true);
+        result = results[0];
+    }
+    template <int items, class Op>
+    void ExclusiveScan(T (&values)[items], T (&results)[items], T start, Op op) {
+        scan(values, results, op, start, true, true);
+    }
+
+  private:
+    // Returns what all items of the block make, the start left out.
+    template <int items, class Op>
+    T scan(T (&values)[items], T (&results)[items], Op op, T start, bool exclusive, bool has_start) {
+        const int thread = static_cast<int>(cudacpu_cub::block_rank_of_thread());
+        T own = values[0];
+        for (int i = 1; i < items; ++i) own = op(own, values[i]);
+        room_.at(thread) = own;
+        __syncthreads();
+        if (thread == 0) {
+            // What the threads up to each make, in place; the whole behind them.
+            for (int i = 1; i < kThreads; ++i) room_.at(i) = op(room_.at(i - 1), room_.at(i));
+            room_.at(kThreads) = room_.at(kThreads - 1);
+        }
+        __syncthreads();
+        T running = start;
+        bool has_running = has_start || exclusive;
+        if (thread > 0) {
+            running = has_start ? op(start, room_.at(thread - 1)) : room_.at(thread - 1);
+            has_running = true;
+        }
+        for (int i = 0; i < items; ++i) {
+            const T item = values[i];
+            if (exclusive) results[i] = running;
+            const bool starts_here = thread == 0 && i == 0 && !has_start;
+            running = has_running && !starts_here ? op(running, item) : item;
+            has_running = true;
+            if (!exclusive) results[i] = running;
+        }
+        return room_.at(kThreads);
+    }
+
+    Room& room_;
+};
+
+namespace cudacpu_cub {
+// Which item of the block's `items` per thread is this thread's i-th.
+template <int threads, int items>
+int64_t item_of(int i, bool striped) {
+    const int64_t thread = block_rank_of_thread();
+    return striped ? i * threads + thread : thread * items + i;
+}
+}  // namespace cudacpu_cub
+
+template <class T, int x, int items, BlockLoadAlgorithm algorithm = BLOCK_LOAD_DIRECT, int y = 1, int z = 1, int = 0>
+class BlockLoad {
+  public:
+    struct TempStorage {};
+    BlockLoad() = default;
+    explicit BlockLoad(TempStorage&) {}
+    template <class In>
+    void Load(In in, T (&to)[items]) {
+        Load(in, to, x * y * z * items);
+    }
+    template <class In>
+    void Load(In in, T (&to)[items], int valid) {
+        __syncthreads();
+        for (int i = 0; i < items; ++i) {
+            const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_LOAD_STRIPED);
+            if (at < valid) to[i] = in[at];
+        }
+    }
+    template <class In, class Default>
+    void Load(In in, T (&to)[items], int valid, Default outside) {
+        for (T& item : to) item = outside;
+        Load(in, to, valid);
+    }
+};
+template <class T, int x, int items, BlockStoreAlgorithm algorithm = BLOCK_STORE_DIRECT, int y = 1, int z = 1,
+          int = 0>
+class BlockStore {
+  public:
+    struct TempStorage {};
+    BlockStore() = default;
+    explicit BlockStore(TempStorage&) {}
+    template <class Out>
+    void Store(Out out, T (&from)[items]) {
+        Store(out, from, x * y * z * items);
+    }
+    template <class Out>
+    void Store(Out out, T (&from)[items], int valid) {
+        __syncthreads();
+        for (int i = 0; i < items; ++i) {
+            const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_STORE_STRIPED);
+            if (at < valid) out[at] = from[i];
+        }
+    }
+};
+
+struct NullType {};
+template <class Key, int x, int items, class Value = NullType, int = 4>
+class BlockRadixSort {
+    using Keys = cudacpu_cub::Room<Key, x * items>;
+    using Values = cudacpu_cub::Room<Value, x * items>;
+
+  public:
+    struct TempStorage {
+        Keys keys;
+        Values values;
+    };
+    explicit BlockRadixSort(TempStorage& storage) : storage_(storage) {}
+    void Sort(Key (&keys)[items]) { sort(keys, nullptr, false); }
+    void SortDescending(Key (&keys)[items]) { sort(keys, nullptr, true); }
+    void Sort(Key (&keys)[items], Value (&values)[items]) { sort(keys, values, false); }
+    void SortDescending(Key (&keys)[items], Value (&values)[items]) { sort(keys, values, true); }
+
+  private:
+    void sort(Key* keys, Value* values, bool descending) {
+        const int first = static_cast<int>(cudacpu_cub::block_rank_of_thread()) * items;
+        for (int i = 0; i < items; ++i) {
+            storage_.keys.at(first + i) = keys[i];
+            if (values != nullptr) storage_.values.at(first + i) = values[i];
+        }
+        __syncthreads();
+        if (first == 0) {
+            const auto order =
+                cudacpu_cub::radix_order(&storage_.keys.at(0), x * items, descending, 0, 8 * sizeof(Key));
+            cudacpu_cub::permute(&storage_.keys.at(0), &storage_.keys.at(0), order);
+            if (values != nullptr) cudacpu_cub::permute(&storage_.values.at(0), &storage_.values.at(0), order);
+        }
+        __syncthreads();
+        for (int i = 0; i < items; ++i) {
+            keys[i] = storage_.keys.at(first + i);
+            if (values != nullptr) values[i] = storage_.values.at(first + i);
+        }
+    }
+
+    TempStorage& storage_;
+};
+}  // namespace cub
