@@ -1,10 +1,10 @@
 """Public solve files, out of a folder of checkouts: which nvcc builds, which the CPU layer builds, what they are judged.
 
-    python tests/public_report.py FOLDER [--challenges CHECKOUT] [--sample N] [--only TEXT] [--no-nvcc]
+    python tests/public_report.py FOLDER [--challenges CHECKOUT] [--part 1/2] [--only TEXT] [--no-nvcc]
 
-Of files with the same contents the first counts; files with a `main` of their own do not. nvcc only compiles, so no
-GPU is needed. A file is judged for the challenge of the checkout whose signature its `solve` has and whose name its
-path names, on the CPU backend. A line for each file, a summary at the end.
+Of files with the same contents the first counts; files with a `main` of their own and a challenge's empty starters do
+not. nvcc only compiles, so no GPU is needed. A file is judged for the challenge of the checkout whose signature its
+`solve` has and whose name its path names, on the CPU backend. A line for each file, a summary at the end.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness import rows
 from harness.backend import Backend
-from harness.build import LACKING, PACKAGE, UNSUPPORTED_MARKER, find_nvcc
+from harness.build import LACKING, UNSUPPORTED_MARKER, find_nvcc, toolchain
 from harness.challenge import ChallengeHost, find_all, load_challenge
 from harness.errors import UsageError
 from harness.judge import Options, Session, judge
@@ -31,8 +31,19 @@ MAIN = re.compile(r"\bint\s+main\s*\(")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # sm_90a has all that sm_90 has; some files are for Blackwell alone.
 ARCHITECTURES = ("sm_90a", "sm_100a")
-# Words of a path that do not name a challenge.
-FILLING = {"cu", "cuda", "easy", "medium", "hard", "solve", "kernel", "the", "of", "and", "with", "on"}
+# Words of a path that do not name a challenge, and what some people call one.
+FILLING = {"cu", "cuda", "easy", "medium", "hard", "solve", "kernel", "challenges", "src", "naive", "answer"}
+ALIASES = (
+    ("vec add", "vector add"), ("vectors", "vector"), ("add", "addition"), ("mat mul", "matrix multiplication"),
+    ("matmul", "matrix multiplication"), ("conv", "convolution"), ("reduce", "reduction"), ("prefixsum", "prefix sum"),
+    ("activate", "activation"), ("si lu", "silu"), ("sigmoid linear unit", "silu"), ("sigmoid lu", "silu"),
+    ("swish gated linear unit", "swiglu"), ("gaussian error gated linear unit", "geglu"), ("re lu", "relu"),
+    ("hist", "histogramming"), ("histogram", "histogramming"), ("pool", "pooling"), ("invert", "inversion"),
+    ("arr", "array"), ("elem", "element"), ("elements", "element"), ("fft", "fast fourier transform"),
+    ("mse", "mean squared error"), ("rms norm", "rms normalization"), ("batch norm", "batch normalization"),
+    ("spmv", "sparse matrix vector multiplication"), ("sort", "sorting"), ("subarr", "subarray"),
+    ("cross entropy", "categorical cross entropy loss"), ("ce", "categorical cross entropy loss"), ("dot", "dot product"),
+)  # fmt: skip
 
 
 def solve_files(folder):
@@ -41,7 +52,7 @@ def solve_files(folder):
     for path in sorted(folder.rglob("*.cu")):
         text = COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace"))
         key = "".join(text.split())
-        if SOLVE.search(text) and not MAIN.search(text) and key not in seen:
+        if SOLVE.search(text) and not MAIN.search(text) and key not in seen and "starter" not in path.parts:
             seen.add(key)
             found[path] = text
     return found
@@ -61,7 +72,7 @@ def run(command):
 
 
 def by_nvcc(path, scratch):
-    """"" if it compiles, else the first error."""
+    """ "" if it compiles, else the first error."""
     with tempfile.NamedTemporaryFile(suffix=".o") as target:
         for architecture in ARCHITECTURES:
             command = [find_nvcc(), "-std=c++17", f"-arch={architecture}", "-w", "-O1", "-I", scratch]
@@ -71,22 +82,23 @@ def by_nvcc(path, scratch):
     return first_error(output)
 
 
-def by_layer(path, scratch):
-    """"" if it compiles, else the first error; what the layer names as lacking counts as an error, too."""
-    layer = PACKAGE / "cudacpu"
+def by_layer(path, tools):
+    """ "" if it builds with the judge's own command lines, else the first error or what the layer names as lacking."""
     with tempfile.TemporaryDirectory() as work:
-        rewritten = f"{work}/rewritten.cpp"
-        status, output = run([sys.executable, "-I", layer / "rewrite.py", path, "-o", rewritten])
-        if status == 0:
-            command = ["c++", "-std=c++17", "-O0", "-w", "-pthread", "-I", layer / "include", "-I", scratch]
-            command += ["-iquote", path.parent, "-include", "cuda_runtime.h", "-c", rewritten]
-            status, output = run([*command, "-o", f"{work}/rewritten.o"])
+        for name in ("solve.h", "solve-check.cu"):
+            Path(work, name).touch()
+        places = {"@SOURCE@": str(path), "@LIBRARY@": f"{work}/solve.so", "@WORK@": work}
+        for command in tools.commands["cpu"]:
+            words = [re.sub("|".join(places), lambda match: places[match[0]], word) for word in command]
+            status, output = run(words)
+            if status != 0:
+                break
     if status == 0:
         return ""
     if UNSUPPORTED_MARKER in output:
         return "unsupported: " + output.partition(UNSUPPORTED_MARKER)[2].splitlines()[0].strip("\"' ")
     lacking = LACKING.search(output)
-    return f"unsupported: {lacking[2]}" if lacking else first_error(output)
+    return f"unsupported: {lacking[2] or lacking[4]}" if lacking else first_error(output)
 
 
 # ---- judging ----------------------------------------------------------------------------------------------------
@@ -96,32 +108,34 @@ def types_of(parameters):
     """The types of a C parameter list, without const and names."""
     types = []
     for parameter in parameters.split(","):
-        words = re.findall(r"\w+|\*", parameter.replace("const", " ").replace("__restrict__", " "))
-        pointer = "*" in words
-        words = [word for word in words if word != "*"]
-        base = {"half": "__half", "__nv_bfloat16": "__nv_bfloat16"}.get("".join(words[:-1]), "".join(words[:-1]))
-        types.append(base + "*" * pointer)
+        words = re.findall(r"\w+|\*", re.sub(r"\b(const|__restrict__)\b", " ", parameter))
+        base = " ".join(word for word in words if word != "*").rpartition(" ")[0]
+        known = {"unsigned int": "uint32_t", "unsigned": "uint32_t", "unsigned char": "uint8_t", "half": "__half"}
+        types.append(known.get(base, base) + "*" * ("*" in words))
     return types
 
 
 def words_of(text):
-    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
-    spaced = re.sub(r"(\d)[ _-]?[dD]\b", r"\1d", spaced)
-    return {word for word in re.findall(r"[a-z]+|\d+d|[a-z]\w+", spaced.lower().replace("_", " "))} - FILLING
+    """The words of a name in camel case, with underscores or hyphens, under the challenges' own names for things."""
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
+    text = re.sub(r"(\d)[ _-]?[dD](?![a-z])", r" \1d ", text)
+    text = " ".join(re.findall(r"\d[d]|[a-z]+", text.lower().replace("_", " ").replace("-", " ")))
+    for theirs, ours in ALIASES:
+        text = re.sub(rf"\b{theirs}\b(?! ?{ours.split()[-1]})", ours, text)
+    return set(text.split()) - FILLING
 
 
 def match(path, text, folder, problems):
-    """The challenge that a file answers, or None: its signature, and as many words of its name as any."""
+    """The challenge that a file answers, or None: of those with its signature the one whose name is most like."""
     types = types_of(SOLVE.search(text)[1])
     given = words_of(str(path.relative_to(folder).with_suffix("")).partition("/")[2])
-    joined = "".join(re.findall(r"[a-z0-9]+", str(path.relative_to(folder)).lower().partition("/")[2]))
     best, best_score = None, 0.0
     for place, problem in problems.items():
-        if [p.c_text.replace("const ", "").rpartition(" ")[0].replace(" ", "") for p in problem.parameters] != types:
+        if types_of(",".join(parameter.c_text for parameter in problem.parameters)) != types:
             continue
         wanted = words_of(place.name)
-        score = len(wanted & given) / len(wanted | given) + len(wanted & given) / len(wanted)
-        score += place.name.replace("_", "") in joined
+        shared = len(wanted & given)
+        score = shared / len(wanted) + 0.1 * shared / len(wanted | given)
         if score > best_score:
             best, best_score = place, score
     return best if best_score >= 0.6 else None
@@ -148,22 +162,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--challenges", type=Path, help="a checkout of challenges to judge for")
-    parser.add_argument("--sample", type=int, help="only so many files, spread evenly")
+    parser.add_argument("--part", default="1/1", help="only a part of the files: 2/3 is the second of three")
     parser.add_argument("--only", default="", help="only files whose path contains this")
     parser.add_argument("--no-nvcc", action="store_true", help="do not build by nvcc")
     options = parser.parse_args()
     files = {path: text for path, text in solve_files(options.folder).items() if options.only in str(path)}
-    if options.sample and options.sample < len(files):
-        kept = {len(files) * i // options.sample for i in range(options.sample)}
-        files = {path: text for i, (path, text) in enumerate(files.items()) if i in kept}
+    part, parts = map(int, options.part.split("/"))
+    files = {path: text for i, (path, text) in enumerate(files.items()) if i % parts == part - 1}
     counts = Counter(files=len(files))
 
     print("file | nvcc | layer")
     nvcc = None if options.no_nvcc else find_nvcc()
-    built = []
+    built, tools = [], toolchain(None)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as executor:
         Path(scratch, "solve.h").touch()  # LeetGPU's, which declares solve
-        found = executor.map(lambda p: (p, by_nvcc(p, scratch) if nvcc else "", by_layer(p, scratch)), files)
+        found = executor.map(lambda p: (p, by_nvcc(p, scratch) if nvcc else "", by_layer(p, tools)), files)
         for path, nvcc_error, layer_error in found:
             shown = path.relative_to(options.folder)
             print(f"{shown} | {nvcc_error or 'ok'} | {layer_error or 'ok'}"[:500], flush=True)

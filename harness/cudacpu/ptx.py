@@ -445,7 +445,8 @@ class Translation:
             self.lines.append("}")
             return len(items) == count
         match = re.fullmatch(
-            r"mma\.sync\.aligned\.m16n8k(4|8|16)\.row\.col\.(f32|f16)\.(f16|bf16|tf32)\.(f16|bf16|tf32)\.(f32|f16)", name
+            r"mma\.sync\.aligned\.m16n8k(4|8|16)\.row\.col\.(f32|f16)\.(f16|bf16|tf32)\.(f16|bf16|tf32)\.(f32|f16)",
+            name,
         )
         if not match:
             return False

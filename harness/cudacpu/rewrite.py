@@ -560,7 +560,11 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
         return
     if CCCL_HEADERS.fullmatch(name):
         line = file.source.count("\n", 0, start) + 1
-        lines = (f"#define CUDACPU_HEADER <{CCCL_INSTEAD.get(name, name)}>", f"#line {line}", '#include "cudacpu/cccl.h"')
+        lines = (
+            f"#define CUDACPU_HEADER <{CCCL_INSTEAD.get(name, name)}>",
+            f"#line {line}",
+            '#include "cudacpu/cccl.h"',
+        )
         file.replace(start, match.end(), "\n".join(lines))
         return
     for prefix, purpose in MISSING_HEADERS:
@@ -608,7 +612,9 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
             rewrite_shared(file, i, token.directive > 0 or (bool(scopes) and scopes[-1]))
         elif text.startswith("cudaLaunch") and clusters and any_of(clusters, tokens, i):
             file.remove(
-                token.start, token.end, f'_Pragma("GCC error \\"{UNSUPPORTED}{text} of a kernel with __cluster_dims__\\"")'
+                token.start,
+                token.end,
+                f'_Pragma("GCC error \\"{UNSUPPORTED}{text} of a kernel with __cluster_dims__\\"")',
             )
         elif text in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and i + 3 < len(tokens):
             if tokens[i + 1].text == "(":
