@@ -1,4 +1,4 @@
-"""Public solve files, out of a folder of checkouts: which nvcc builds, which the CPU layer builds, what they are judged.
+"""Public solve files in a folder of checkouts: which nvcc builds, which the CPU layer builds, how they are judged.
 
     python tests/public_report.py FOLDER [--challenges CHECKOUT] [--part 1/2] [--only TEXT] [--no-nvcc]
 
@@ -42,7 +42,10 @@ ALIASES = (
     ("arr", "array"), ("elem", "element"), ("elements", "element"), ("fft", "fast fourier transform"),
     ("mse", "mean squared error"), ("rms norm", "rms normalization"), ("batch norm", "batch normalization"),
     ("spmv", "sparse matrix vector multiplication"), ("sort", "sorting"), ("subarr", "subarray"),
-    ("cross entropy", "categorical cross entropy loss"), ("ce", "categorical cross entropy loss"), ("dot", "dot product"),
+    ("cross entropy", "categorical cross entropy loss"), ("ce", "categorical cross entropy loss"),
+    ("dot", "dot product"), ("soft max", "softmax"), ("rope", "rope embedding"), ("clipping", "value clipping"),
+    ("rotary positional embedding", "rope embedding"), ("gray scale", "grayscale"), ("clip", "value clipping"),
+    ("k means", "kmeans"),
 )  # fmt: skip
 
 
@@ -110,6 +113,8 @@ def types_of(parameters):
     for parameter in parameters.split(","):
         words = re.findall(r"\w+|\*", re.sub(r"\b(const|__restrict__)\b", " ", parameter))
         base = " ".join(word for word in words if word != "*").rpartition(" ")[0]
+        if "*" not in words and base not in ("float", "double"):
+            base = "int"  # whatever type counts have
         known = {"unsigned int": "uint32_t", "unsigned": "uint32_t", "unsigned char": "uint8_t", "half": "__half"}
         types.append(known.get(base, base) + "*" * ("*" in words))
     return types
