@@ -33,10 +33,8 @@ UNSUPPORTED_MARKER = "cudacpu: unsupported: "
 LACKING = re.compile(
     r":(\d+):\d+: error: [^\n]*'((?:cudaGraph|cudaMalloc3D|cudaMallocArray|cudaMemcpy3D|cudaMemcpy2D\w*Array"
     r"|cudaMemset3D|cudaMemPool|cudaMallocFromPool|cudaTexture|cudaSurface|cudaArray|cudaStream\w*Capture|cudaIpc"
-    r"|cudaImport|cuda::|__v\w+[24]|__nv_fp[46]|__nv_fp8\w*_e8m0)\w*)'[^\n]* (?:was not|has not been) declared"
-    r"|:(\d+):\d+: error: (?:no (?:member|type|template) named )?'((?:Block|Device|Warp|Thread|Cach|Counting|Transform"
-    r"|Constant|Arg|Grid|cp_async|barrier|mbarrier|access_property|associate)\w*)'[^\n]* (?:member of|in namespace)"
-    r" '(?:cub|cuda)\b"
+    r"|cudaImport|cuda::|cub::(?:Device|Block|Warp|Thread|Cach|Counting|Transform|Constant|Arg|Grid)"
+    r"|__v\w+[24]|__nv_fp[46]|__nv_fp8\w*_e8m0)\w*)'[^\n]* (?:was not|has not been) declared"
 )
 
 
@@ -286,8 +284,7 @@ def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> Bu
         return BuildError("unsupported", f"line {where[1]}: {feature}" if where else feature, output)
     lacking = LACKING.search(output)
     if lacking:
-        line, name = lacking[1] or lacking[3], lacking[2] or lacking[4]
-        return BuildError("unsupported", f"line {line}: {name}: the CPU backend does not have it", output)
+        return BuildError("unsupported", f"line {lacking[1]}: {lacking[2]}: the CPU backend does not have it", output)
     sentence = explain(output, parameters)
     if sentence is None:
         # The first line that speaks of an error, shortened to the file's name: k.cu:12:5: error: ... or k.cu(12): ...

@@ -101,7 +101,7 @@ def by_layer(path, tools):
     if UNSUPPORTED_MARKER in output:
         return "unsupported: " + output.partition(UNSUPPORTED_MARKER)[2].splitlines()[0].strip("\"' ")
     lacking = LACKING.search(output)
-    return f"unsupported: {lacking[2] or lacking[4]}" if lacking else first_error(output)
+    return f"unsupported: {lacking[2]}" if lacking else first_error(output)
 
 
 # ---- judging ----------------------------------------------------------------------------------------------------

@@ -151,6 +151,8 @@ extern "C" void solve(const float* in, float* out, int n) {
         case 15: *out = std::string(text).size() + std::string(raw).size(); break;
         case 17: *out = -1; if (n > 3) (*table[0])<<<1, 1>>>(out, 18); break;
         case 16: *out = 1 << 2 << 1; std::cout << 1 << std::endl; break;
+        case 18: *out = 0; ns::inner::add << <1, 1
+            >> > (out, __LINE__); break;
         default: *out = __LINE__;
     }
 }
@@ -164,7 +166,8 @@ DEEP = "__global__ void deep(float* out) { extern __shared__ float one[]; *out =
 
 def test_launches(build):
     library = build(LAUNCHES, headers={"sub/common.cuh": COMMON, "sub/deep.h": DEEP})
-    expected = [1.5, 2, 31, 10, 4, 5, 6, 8, 2.5, 3, 3, 1622, 12, 42, 18, 33, 8, 17]
+    spaced = LAUNCHES.split(">> > (out")[0].count("\n") + 1
+    expected = [1.5, 2, 31, 10, 4, 5, 6, 8, 2.5, 3, 3, 1622, 12, 42, 18, 33, 8, 17, spaced]
     assert [call(library, n=n).output[0] for n in range(len(expected))] == expected
     assert call(library, n=99).output[0] == LAUNCHES.split("default")[0].count("\n") + 1
     included = (library.parent / "included.json").read_text()
@@ -198,13 +201,13 @@ def test_odd_files(tmp_path):
         ("    <<<1, 1>>>(out);", "x.cu:4: error: '<<<' without a kernel"),
         ("    k<<<1, 1>>>(out, 2);", "x.cu:4:"),
         (
-            '    asm volatile("mov.u32 %0, %laneid;" : "=r"(n)); int x;',
-            "x.cu:4:.*cudacpu: unsupported: inline PTX",
+            '    asm volatile("wgmma.fence.sync.aligned;"); int x;',
+            "x.cu:4:.*cudacpu: unsupported: inline PTX: wgmma.fence.sync.aligned",
         ),
         ("#define CONFIG <<<1, 1>>>\n    k CONFIG (out);", "x.cu:[45]:.*cudacpu: unsupported: a launch split"),
-        ("#include <cub/cub.cuh>", r"x.cu:4:.*cudacpu: unsupported: cub/cub.cuh \(CUB\)"),
-        ("#include <cuda/std/array>", "x.cu:4:.*cudacpu: unsupported: cuda/std/array"),
-        ("    struct __cluster_dims__(2, 1, 1) C {};", "x.cu:4:.*cudacpu: unsupported: thread block clusters"),
+        ("#include <cublas_v2.h>", r"x.cu:4:.*cudacpu: unsupported: cublas_v2.h \(cuBLAS\)"),
+        ("#include <cuda/ptx>", "x.cu:4:.*cudacpu: unsupported: cuda/ptx"),
+        ("    struct __cluster_dims__(2, 1, 1) C {};", "x.cu:4:.*cudacpu: unsupported: __cluster_dims__ in this"),
     ],
 )
 def test_errors_keep_their_line(build, line, found):
@@ -237,6 +240,71 @@ extern "C" void solve(const float* in, float* out, int n) {
 """
     )
     assert call(library).output[0] == 16
+
+
+# PTX that is not translated, or not in this form, and the name by which it is refused.
+REFUSED_PTX = {
+    "cp.async.bulk.commit_group;": "cp.async.bulk.commit_group",
+    "mbarrier.init.shared.b64 [%1], 1;": "mbarrier.init.shared.b64",
+    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0}, {%0}, {%0}, {%0};": "mma.sync.aligned.m16n8k32",
+    "bar.sync 1, 64;": r"bar.sync 1, 64 \(a barrier other than",
+    "add.rz.f32 %0, %0, %0;": "add.rz.f32",
+    "add.s32.sat %0, %0, %0;": "add.s32.sat",
+    "ld.shared::cluster.u32 %0, [%1];": "ld.shared::cluster.u32",
+    "ld.param.u32 %0, [%1];": "ld.param.u32",
+    "mov.u32 %0, %smid;": "operand %smid",
+    "mov.u32 %0, %7;": "operand %7",
+    "AGAIN: bra AGAIN;": "AGAIN:",
+    "cvt.rn.satfinite.e4m3x2.f32 %0, %0, %0;": "cvt.rn.satfinite.e4m3x2.f32",
+    "{ add.s32 %0, %0, 1;": "{ without }",
+}
+
+
+@pytest.mark.parametrize(("text", "name"), REFUSED_PTX.items(), ids=REFUSED_PTX.values())
+def test_refused_ptx(build, text, name):
+    source = f"""
+__global__ void k(int* out) {{
+    int value = 1;
+    asm volatile("{text}" : "+r"(value) : "l"(out));
+    *out = value;
+}}
+extern "C" void solve(const float* in, float* out, int n) {{ k<<<1, 1>>>((int*)out); }}
+"""
+    with pytest.raises(BuildError) as error:
+        build(source)
+    assert error.value.verdict == "unsupported"
+    assert re.match(f"line 4: inline PTX: {name}", str(error.value)), error.value
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("    cub::DeviceMergeSort::SortKeys(nullptr, bytes, out, n, 0);", "DeviceMergeSort"),
+        ("    cuda::device::cp_async_bulk_global_to_shared();", "device"),
+        ("    cudaLaunchKernelEx(&config, k, out);", "cudaLaunchKernelEx of a kernel with __cluster_dims__"),
+    ],
+)
+def test_refused_library_calls(build, line, name):
+    source = "#include <cub/cub.cuh>\n#include <cuda/barrier>\n__global__ void __cluster_dims__(2) k(float* out) {}\n"
+    source += 'extern "C" void solve(const float* in, float* out, int n) { size_t bytes; cudaLaunchConfig_t config;\n'
+    with pytest.raises(BuildError) as error:
+        build(f"{source}{line}\n}}\n")
+    assert error.value.verdict == "unsupported"
+    assert re.match(f"line 5: .*{name}", str(error.value)), error.value
+
+
+def test_thrust_without_its_headers(tmp_path):
+    """Named as unsupported, with what to install; where the file does not reach it, nothing is said."""
+    (tmp_path / "x.cu").write_text("#ifdef WITH\n#include <thrust/sort.h>\n#endif\nstatic_assert(__LINE__ == 4);\n")
+    command = [sys.executable, "-I", LAYER / "rewrite.py", tmp_path / "x.cu", "-o", tmp_path / "y.cpp"]
+    assert subprocess.run(command).returncode == 0
+    compiler = ["c++", "-std=c++17", "-I", LAYER / "include", "-include", "cuda_runtime.h", "-fsyntax-only"]
+    without, refused = (
+        subprocess.run([*compiler, *more, tmp_path / "y.cpp"], capture_output=True, text=True)
+        for more in ([], ["-DWITH"])
+    )
+    assert without.returncode == 0, without.stderr
+    assert "cudacpu: unsupported: a header of CCCL, which is not here" in refused.stderr
 
 
 KERNELS = r"""

@@ -138,12 +138,14 @@ elseif(nvcc_found AND JUDGE_CXX)
 endif()
 
 # NVIDIA's C++ libraries (CCCL), of which Thrust also runs on a CPU: from the wheels or the toolkit, else nowhere.
+execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -c
+            "import glob, sysconfig; print(';'.join(glob.glob(sysconfig.get_path('purelib') + '/nvidia/*/include/cccl')))"
+    OUTPUT_VARIABLE wheels OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 get_filename_component(toolkit "${nvcc_found}" DIRECTORY)
-file(GLOB JUDGE_CCCL_PLACES "${toolkit}/../include/cccl" "${toolkit}/../include" "$ENV{CUDA_HOME}/include/cccl"
-     "$ENV{CUDA_HOME}/include" "/usr/local/cuda/include/cccl")
-list(TRANSFORM JUDGE_WHEELS APPEND "/../include/cccl" OUTPUT_VARIABLE wheels)
+set(toolkits "${toolkit}/.." "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}" /usr/local/cuda)
 unset(JUDGE_CCCL CACHE)
-find_path(JUDGE_CCCL thrust/version.h PATHS ${wheels} ${JUDGE_CCCL_PLACES} NO_DEFAULT_PATH)
+find_path(JUDGE_CCCL thrust/version.h PATHS ${wheels} ${toolkits} PATH_SUFFIXES include/cccl include NO_DEFAULT_PATH)
 set(JUDGE_CCCL_FLAGS "")
 if(JUDGE_CCCL)
     get_filename_component(JUDGE_CCCL "${JUDGE_CCCL}" REALPATH)

@@ -8,7 +8,9 @@ import re
 TYPES = {
     **{f"{kind}{bits}": f"uint{bits}_t" for kind in "bu" for bits in (8, 16, 32, 64)},
     **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
-    **{"f32": "float", "f64": "double", "pred": "bool"},
+    "f32": "float",
+    "f64": "double",
+    "pred": "bool",
 }
 NAME = r"[A-Za-z_$%][\w$.]*"
 SPECIAL = {

@@ -16,9 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # an isolated interpreter (python -I) leaves it out
 
-import ptx  # noqa: E402
+import ptx
 
-# From the name of a quoted include to what was written for it, None where no such file lies beside the source.
+# From the name of a quoted include to what was written for it, None where no such file lies beside the source; from
+# the name of one of CCCL's headers, in angle brackets, to what includes it as plain C++.
 FindHeader = Callable[[str], Path | None]
 
 UNSUPPORTED = "cudacpu: unsupported: "
@@ -559,13 +560,9 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
         file.replace(match.start(2), match.end(2), '"cudacpu/cub.h"')
         return
     if CCCL_HEADERS.fullmatch(name):
-        line = file.source.count("\n", 0, start) + 1
-        lines = (
-            f"#define CUDACPU_HEADER <{CCCL_INSTEAD.get(name, name)}>",
-            f"#line {line}",
-            '#include "cudacpu/cccl.h"',
-        )
-        file.replace(start, match.end(), "\n".join(lines))
+        wrapper = find_header(f"<{CCCL_INSTEAD.get(name, name)}>")
+        if wrapper:
+            file.replace(match.start(2), match.end(2), quoted(wrapper))
         return
     for prefix, purpose in MISSING_HEADERS:
         if name.startswith(prefix):
@@ -650,7 +647,7 @@ class Project:
 
     def __init__(self, output: Path) -> None:
         self.output = output
-        self.headers = {}  # real path of a header -> what was written for it
+        self.headers = {}  # real path of a header, or <name> of CCCL's, -> what was written for it
         self.sources = []
 
     def rewrite_file(self, path: Path, output: Path) -> None:
@@ -658,6 +655,8 @@ class Project:
         source = read(path)
 
         def find_header(name: str) -> Path | None:
+            if name.startswith("<"):
+                return self.wrapper(name)
             header = path.parent / name
             return self.header(header) if header.is_file() else None
 
@@ -672,11 +671,20 @@ class Project:
     def header(self, path: Path) -> Path:
         key = path.resolve()
         if key not in self.headers:
-            folder = Path(f"{self.output.absolute()}.headers")
-            folder.mkdir(parents=True, exist_ok=True)
-            self.headers[key] = folder / f"{len(self.headers)}_{path.name}"
+            self.headers[key] = self.place(path.name)
             self.rewrite_file(path, self.headers[key])
         return self.headers[key]
+
+    def wrapper(self, name: str) -> Path:
+        if name not in self.headers:
+            self.headers[name] = self.place("cccl.h")
+            write(self.headers[name], f'#define CUDACPU_HEADER {name}\n#include "cudacpu/cccl.h"\n')
+        return self.headers[name]
+
+    def place(self, name: str) -> Path:
+        folder = Path(f"{self.output.absolute()}.headers")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{len(self.headers)}_{name}"
 
     def write_dependencies(self, path: Path, target: Path) -> None:
         def escaped(name: Path) -> str:

@@ -104,7 +104,8 @@ FEATURE(refused_clusters) {
     config = config_of(16, 64, &attribute, 16);
     EQUAL(cudaLaunchKernelEx(&config, ring, out.data) != cudaSuccess, true);
     cudaGetLastError();
-    EQUAL(cudaFuncSetAttribute((const void*)ring, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), cudaSuccess);
+    EQUAL(cudaFuncSetAttribute((const void*)ring, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          cudaSuccess);
     cudaGetLastError();
     int size = 0;
     EQUAL(cudaOccupancyMaxPotentialClusterSize(&size, ring, &config), cudaSuccess);

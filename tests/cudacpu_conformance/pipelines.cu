@@ -72,7 +72,8 @@ __global__ void staged(const int* in, int* out, int rounds) {
     for (int round = 0, fetched = 0; round < rounds; ++round) {
         for (; fetched < rounds && fetched < round + stages; ++fetched) {
             pipeline.producer_acquire();
-            cuda::memcpy_async(block, buffer[fetched % stages], in + fetched * 64, sizeof(int) * 64, pipeline);
+            cuda::memcpy_async(block, buffer[fetched % stages], in + fetched * 64, sizeof(int) * 64,
+                               pipeline);
             pipeline.producer_commit();
         }
         pipeline.consumer_wait();
@@ -95,7 +96,8 @@ __global__ void own(const int* in, int* out) {
     __shared__ alignas(16) int buffer[4 * 32];
     cuda::pipeline<cuda::thread_scope_thread> pipeline = cuda::make_pipeline();
     pipeline.producer_acquire();
-    cuda::memcpy_async(buffer + 4 * threadIdx.x, in + 4 * threadIdx.x, cuda::aligned_size_t<16>(16), pipeline);
+    cuda::memcpy_async(buffer + 4 * threadIdx.x, in + 4 * threadIdx.x, cuda::aligned_size_t<16>(16),
+                       pipeline);
     pipeline.producer_commit();
     cuda::pipeline_consumer_wait_prior<0>(pipeline);
     out[threadIdx.x] = buffer[4 * threadIdx.x + 3];

@@ -67,7 +67,8 @@ FEATURE(ptx_integers) {
     Input<int> in({-7, 3, 100});
     Output<int> out(16);
     integers<<<1, 1>>>(in, out);
-    out.expect({-4, 79, -229376, 3, -1, -1, 12, 0xf5ff, (int)0xff010481, 15, 17, 8, 35, 48, (int)0xbcdef012, -7});
+    out.expect(
+        {-4, 79, -229376, 3, -1, -1, 12, 0xf5ff, (int)0xff010481, 15, 17, 8, 35, 48, (int)0xbcdef012, -7});
 }
 
 __global__ void floats(const float* in, float* out) {
@@ -119,7 +120,10 @@ __global__ void loads(const float4* in, float4* out, int* flag) {
     asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
     asm volatile("red.global.add.s32 [%0], %1;" ::"l"(flag + 1), "r"((int)second + seen) : "memory");
     unsigned old;
-    asm volatile("atom.global.max.u32 %0, [%1], %2;" : "=r"(old) : "l"(flag + 2), "r"(threadIdx.x) : "memory");
+    asm volatile("atom.global.max.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(flag + 2), "r"(threadIdx.x)
+                 : "memory");
     if (old > 1) flag[2] = -1;
     short narrow;
     asm("ld.global.s16 %0, [%1];" : "=h"(narrow) : "l"(flag + 3));
@@ -172,7 +176,9 @@ __global__ void warp(int* out) {
     int value = threadIdx.x, result;
     asm volatile("shfl.sync.down.b32 %0, %1, 3, 0x1f, 0xffffffff;" : "=r"(result) : "r"(value));
     out[threadIdx.x] = result;
-    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(value), "r"(1), "r"(0x1f), "r"(~0u));
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, %3, %4;"
+                 : "=r"(result)
+                 : "r"(value), "r"(1), "r"(0x1f), "r"(~0u));
     out[32 + threadIdx.x] = result;
     unsigned ballot, active;
     asm volatile("{ .reg .pred p; setp.ge.s32 p, %1, 16; vote.sync.ballot.b32 %0, p, 0xffffffff; }"

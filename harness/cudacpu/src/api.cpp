@@ -128,7 +128,8 @@ size_t shared_limit(const void* entry) {
 
 uint64_t cluster_limit(const void* entry) {
     std::lock_guard<std::mutex> lock(limits_mutex);
-    const bool large = entry == nullptr ? !with_large_clusters.empty() : with_large_clusters.count(entry) != 0;
+    const bool large =
+        entry == nullptr ? !with_large_clusters.empty() : with_large_clusters.count(entry) != 0;
     return large ? 16 : 8;
 }
 }  // namespace cudacpu

@@ -177,7 +177,8 @@ uint32_t shared_address(const void* pointer) {
     for (size_t i = 0; i < self.thread_locals().size(); ++i) {
         const ThreadLocals& mine = self.thread_locals()[i];
         if (holds(mine, address))
-            return (static_cast<uint32_t>(i) + 1) << kLibraryBits | static_cast<uint32_t>(address - mine.begin);
+            return (static_cast<uint32_t>(i) + 1) << kLibraryBits |
+                   static_cast<uint32_t>(address - mine.begin);
     }
     fatal("kernel '%s': something outside shared memory is taken for an address in it", self.job->name);
 }

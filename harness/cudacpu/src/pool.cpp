@@ -57,10 +57,9 @@ class Pool {
             job_ = job;
             vacancies_ = wanted;
             resident_ = 1 + helpers;
-            most_resident_ =
-                job->together != 0
-                    ? job->together
-                    : std::min(job->blocks, most_resident_blocks(job->block, job->shared_bytes));
+            most_resident_ = job->together != 0
+                                 ? job->together
+                                 : std::min(job->blocks, most_resident_blocks(job->block, job->shared_bytes));
             ++launches_;
             if (watcher_sleeps_) watch_.notify_one();
         }
@@ -241,7 +240,7 @@ cudaError_t launch(const char* name, const void* entry, const Config& config, vo
     job.blocks = static_cast<uint64_t>(config.grid.x) * config.grid.y * config.grid.z;
     job.cooperative = config.cooperative;
     job.cluster = config.cluster;
-    job.together = config.cooperative    ? job.blocks
+    job.together = config.cooperative   ? job.blocks
                    : job.is_clustered() ? config.cluster.x * config.cluster.y * config.cluster.z
                                         : 0;
     if (instrumented && races_on()) begin_launch_clocks();
@@ -295,7 +294,8 @@ Config config_of(const cudaLaunchConfig_t& launch) {
         if (attribute.id == cudaLaunchAttributeCooperative)
             config.cooperative = attribute.val.cooperative != 0;
         const auto& cluster = attribute.val.clusterDim;
-        if (attribute.id == cudaLaunchAttributeClusterDimension) config.cluster = {cluster.x, cluster.y, cluster.z};
+        if (attribute.id == cudaLaunchAttributeClusterDimension)
+            config.cluster = {cluster.x, cluster.y, cluster.z};
     }
     return config;
 }

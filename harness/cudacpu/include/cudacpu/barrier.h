@@ -1,5 +1,5 @@
-// cuda::barrier, cuda::pipeline and cuda::memcpy_async. Copies are done when the call returns; who waits for others
-// lets them run, so these may be used by any part of a block.
+// cuda::barrier, cuda::pipeline and cuda::memcpy_async. Copies are done when the call returns; who waits for
+// others lets them run, so these may be used by any part of a block.
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +18,9 @@ enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block
 #endif
 
 namespace cudacpu {
-CUDACPU_INLINE uint32_t read_counter(const uint32_t* counter) { return __atomic_load_n(counter, __ATOMIC_ACQUIRE); }
+CUDACPU_INLINE uint32_t read_counter(const uint32_t* counter) {
+    return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
 CUDACPU_INLINE uint32_t count_up(uint32_t* counter, uint32_t by) {
     return __atomic_add_fetch(counter, by, __ATOMIC_ACQ_REL);
 }
@@ -31,7 +33,8 @@ CUDACPU_INLINE void copy_bytes(void* to, const void* from, size_t first, size_t 
         for (size_t i = first; i < bytes / 4; i += step)
             static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
     } else {
-        for (size_t i = first; i < bytes; i += step) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
+        for (size_t i = first; i < bytes; i += step)
+            static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
     }
 }
 }  // namespace cudacpu
@@ -90,14 +93,16 @@ class pipeline {
     pipeline(const pipeline&) = delete;
     pipeline(pipeline&&) = default;
     void producer_acquire() {
-        if (released_ != nullptr) cudacpu::wait_for(&released_[head_ % stages_], head_ / stages_ * *consumers_);
+        if (released_ != nullptr)
+            cudacpu::wait_for(&released_[head_ % stages_], head_ / stages_ * *consumers_);
     }
     void producer_commit() {
         if (committed_ != nullptr) cudacpu::count_up(&committed_[head_ % stages_], 1);
         ++head_;
     }
     void consumer_wait() {
-        if (committed_ != nullptr) cudacpu::wait_for(&committed_[tail_ % stages_], (tail_ / stages_ + 1) * *producers_);
+        if (committed_ != nullptr)
+            cudacpu::wait_for(&committed_[tail_ % stages_], (tail_ / stages_ + 1) * *producers_);
     }
     template <class Rep, class Period>
     bool consumer_wait_for(const Rep&, const Period&) = delete;
@@ -122,7 +127,8 @@ class pipeline {
     friend pipeline<any> make_pipeline(const Group&, pipeline_shared_state<any, stages>*, size_t);
 
     template <class Group, uint8_t stages>
-    void share(const Group& group, pipeline_shared_state<scope, stages>* state, bool produces, bool consumes) {
+    void share(const Group& group, pipeline_shared_state<scope, stages>* state, bool produces,
+               bool consumes) {
         if (group.thread_rank() == 0) {
             state->producers = state->consumers = 0;
             for (uint8_t i = 0; i < stages; ++i) state->committed[i] = state->released[i] = 0;
@@ -144,13 +150,15 @@ pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, s
     return made;
 }
 template <class Group, thread_scope scope, uint8_t stages>
-pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state, pipeline_role role) {
+pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state,
+                              pipeline_role role) {
     pipeline<scope> made;
     made.share(group, state, role == pipeline_role::producer, role == pipeline_role::consumer);
     return made;
 }
 template <class Group, thread_scope scope, uint8_t stages>
-pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state, size_t producers) {
+pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state,
+                              size_t producers) {
     pipeline<scope> made;
     const bool produces = group.thread_rank() < producers;
     made.share(group, state, produces, !produces);

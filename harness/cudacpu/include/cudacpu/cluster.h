@@ -23,11 +23,15 @@ uint32_t shared_address(const void* pointer);
 void* shared_pointer(uint32_t address);
 }  // namespace cudacpu
 
-static inline size_t __cvta_generic_to_shared(const void* pointer) { return cudacpu::shared_address(pointer); }
+static inline size_t __cvta_generic_to_shared(const void* pointer) {
+    return cudacpu::shared_address(pointer);
+}
 static inline void* __cvta_shared_to_generic(size_t address) {
     return cudacpu::shared_pointer(static_cast<uint32_t>(address));
 }
-static inline size_t __cvta_generic_to_global(const void* pointer) { return reinterpret_cast<size_t>(pointer); }
+static inline size_t __cvta_generic_to_global(const void* pointer) {
+    return reinterpret_cast<size_t>(pointer);
+}
 static inline void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
 
 // Waiting is done where the others' work is needed.

@@ -17,6 +17,9 @@
 
 #define CUB_VERSION 200400
 
+// What touches the block's memory is inlined always, so that reports name the program's line.
+#define CUDACPU_MEMBER __attribute__((always_inline)) inline
+
 namespace cub {
 struct Sum {
     template <class T>
@@ -137,9 +140,10 @@ void scan(In in, Out out, int64_t count, Op op, const T* start, bool exclusive) 
 // Bits that order as the keys do.
 template <class Key>
 auto ordered_bits(Key key) {
-    using Word = std::conditional_t<
-        sizeof(Key) == 1, uint8_t,
-        std::conditional_t<sizeof(Key) == 2, uint16_t, std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>>>;
+    using Word =
+        std::conditional_t<sizeof(Key) == 1, uint8_t,
+                           std::conditional_t<sizeof(Key) == 2, uint16_t,
+                                              std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>>>;
     static_assert(sizeof(Key) <= 8, "cudacpu: unsupported: radix sort of keys that are not numbers");
     constexpr Word sign = Word(Word(1) << (8 * sizeof(Key) - 1));
     const Word word = cudacpu::bits<Word>(key);
@@ -151,7 +155,8 @@ auto ordered_bits(Key key) {
     }
 }
 template <class Key>
-std::vector<int64_t> radix_order(const Key* keys, int64_t count, bool descending, int first_bit, int end_bit) {
+std::vector<int64_t> radix_order(const Key* keys, int64_t count, bool descending, int first_bit,
+                                 int end_bit) {
     using Word = decltype(ordered_bits(Key()));
     const int width = std::min<int>(end_bit, 8 * sizeof(Key)) - first_bit;
     const Word mask = width >= 8 * int(sizeof(Key)) ? Word(~Word(0)) : Word((uint64_t(1) << width) - 1);
@@ -190,11 +195,13 @@ struct DeviceReduce {
         return Reduce(temporary, bytes, in, out, count, cub::Sum(), cudacpu_cub::ValueOf<In>{}, stream);
     }
     template <class In, class Out>
-    static cudaError_t Max(void* temporary, size_t& bytes, In in, Out out, int64_t count, cudaStream_t = nullptr) {
+    static cudaError_t Max(void* temporary, size_t& bytes, In in, Out out, int64_t count,
+                           cudaStream_t = nullptr) {
         return first(temporary, bytes, in, out, count, cub::Max());
     }
     template <class In, class Out>
-    static cudaError_t Min(void* temporary, size_t& bytes, In in, Out out, int64_t count, cudaStream_t = nullptr) {
+    static cudaError_t Min(void* temporary, size_t& bytes, In in, Out out, int64_t count,
+                           cudaStream_t = nullptr) {
         return first(temporary, bytes, in, out, count, cub::Min());
     }
     template <class In, class T>
@@ -234,14 +241,15 @@ struct DeviceSegmentedReduce {
     static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
                               Ends ends, Op op, T start, cudaStream_t = nullptr) {
         if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        for (int64_t i = 0; i < segments; ++i) out[i] = cudacpu_cub::reduce<T>(in, begins[i], ends[i], op, start);
+        for (int64_t i = 0; i < segments; ++i)
+            out[i] = cudacpu_cub::reduce<T>(in, begins[i], ends[i], op, start);
         return cudaSuccess;
     }
     template <class In, class Out, class Begins, class Ends>
     static cudaError_t Sum(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
                            Ends ends, cudaStream_t stream = nullptr) {
-        return Reduce(temporary, bytes, in, out, segments, begins, ends, cub::Sum(), cudacpu_cub::ValueOf<In>{},
-                      stream);
+        return Reduce(temporary, bytes, in, out, segments, begins, ends, cub::Sum(),
+                      cudacpu_cub::ValueOf<In>{}, stream);
     }
 };
 
@@ -273,38 +281,38 @@ struct DeviceScan {
 };
 
 struct DeviceRadixSort {
-#define CUDACPU_SORT(suffix, descending)                                                                       \
-    template <class Key>                                                                                       \
-    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,               \
-                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),       \
-                                        cudaStream_t = nullptr) {                                              \
-        return sort<Key, char>(temporary, bytes, in, out, nullptr, nullptr, count, descending, first_bit,      \
-                               end_bit);                                                                       \
-    }                                                                                                          \
-    template <class Key, class Value>                                                                          \
-    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,              \
-                                         const Value* values_in, Value* values_out, int64_t count,             \
-                                         int first_bit = 0, int end_bit = 8 * sizeof(Key),                     \
-                                         cudaStream_t = nullptr) {                                             \
-        return sort(temporary, bytes, in, out, values_in, values_out, count, descending, first_bit, end_bit);  \
-    }                                                                                                          \
-    template <class Key>                                                                                       \
-    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,               \
-                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),       \
-                                        cudaStream_t = nullptr) {                                              \
-        sort<Key, char>(temporary, bytes, keys.Current(), keys.Alternate(), nullptr, nullptr, count,           \
-                        descending, first_bit, end_bit);                                                       \
-        if (temporary != nullptr) keys.selector ^= 1;                                                          \
-        return cudaSuccess;                                                                                    \
-    }                                                                                                          \
-    template <class Key, class Value>                                                                          \
-    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,              \
-                                         DoubleBuffer<Value>& values, int64_t count, int first_bit = 0,        \
-                                         int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {              \
-        sort(temporary, bytes, keys.Current(), keys.Alternate(), values.Current(), values.Alternate(), count,  \
-             descending, first_bit, end_bit);                                                                  \
-        if (temporary != nullptr) keys.selector ^= 1, values.selector ^= 1;                                    \
-        return cudaSuccess;                                                                                    \
+#define CUDACPU_SORT(suffix, descending)                                                                    \
+    template <class Key>                                                                                    \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,            \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),    \
+                                        cudaStream_t = nullptr) {                                           \
+        return sort<Key, char>(temporary, bytes, in, out, nullptr, nullptr, count, descending, first_bit,   \
+                               end_bit);                                                                    \
+    }                                                                                                       \
+    template <class Key, class Value>                                                                       \
+    static cudaError_t SortPairs##suffix(                                                                   \
+        void* temporary, size_t& bytes, const Key* in, Key* out, const Value* values_in, Value* values_out, \
+        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {          \
+        return sort(temporary, bytes, in, out, values_in, values_out, count, descending, first_bit,         \
+                    end_bit);                                                                               \
+    }                                                                                                       \
+    template <class Key>                                                                                    \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,            \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),    \
+                                        cudaStream_t = nullptr) {                                           \
+        sort<Key, char>(temporary, bytes, keys.Current(), keys.Alternate(), nullptr, nullptr, count,        \
+                        descending, first_bit, end_bit);                                                    \
+        if (temporary != nullptr) keys.selector ^= 1;                                                       \
+        return cudaSuccess;                                                                                 \
+    }                                                                                                       \
+    template <class Key, class Value>                                                                       \
+    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,           \
+                                         DoubleBuffer<Value>& values, int64_t count, int first_bit = 0,     \
+                                         int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {           \
+        sort(temporary, bytes, keys.Current(), keys.Alternate(), values.Current(), values.Alternate(),      \
+             count, descending, first_bit, end_bit);                                                        \
+        if (temporary != nullptr) keys.selector ^= 1, values.selector ^= 1;                                 \
+        return cudaSuccess;                                                                                 \
     }
     CUDACPU_SORT(, false)
     CUDACPU_SORT(Descending, true)
@@ -331,7 +339,8 @@ struct DeviceSelect {
     template <class In, class Out, class Count, class Predicate>
     static cudaError_t If(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
                           Predicate predicate, cudaStream_t = nullptr) {
-        return select(temporary, bytes, in, out, selected, count, [&](int64_t i) { return predicate(in[i]); });
+        return select(temporary, bytes, in, out, selected, count,
+                      [&](int64_t i) { return predicate(in[i]); });
     }
     template <class In, class Out, class Count>
     static cudaError_t Unique(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
@@ -364,7 +373,8 @@ struct DeviceHistogram {
             const auto sample = in[i];
             if (!(sample >= lower && sample < upper)) continue;
             using Wide = std::conditional_t<std::is_integral<Level>::value, int64_t, double>;
-            const Wide scaled = (static_cast<Wide>(sample) - lower) * (levels - 1) / (static_cast<Wide>(upper) - lower);
+            const Wide scaled =
+                (static_cast<Wide>(sample) - lower) * (levels - 1) / (static_cast<Wide>(upper) - lower);
             ++counts[static_cast<int64_t>(scaled)];
         }
         return cudaSuccess;
@@ -373,8 +383,8 @@ struct DeviceHistogram {
 
 struct DeviceRunLengthEncode {
     template <class In, class Unique, class Lengths, class Count>
-    static cudaError_t Encode(void* temporary, size_t& bytes, In in, Unique unique, Lengths lengths, Count runs,
-                              int64_t count, cudaStream_t = nullptr) {
+    static cudaError_t Encode(void* temporary, size_t& bytes, In in, Unique unique, Lengths lengths,
+                              Count runs, int64_t count, cudaStream_t = nullptr) {
         if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
         int64_t run = -1;
         for (int64_t i = 0, first = 0; i < count; ++i) {
@@ -403,7 +413,8 @@ class WarpReduce {
     // The result is lane 0's; the others keep what they have summed so far.
     template <class Op>
     T Reduce(T value, Op op, int valid = width) {
-        static_assert((width & (width - 1)) == 0, "cudacpu: unsupported: warps of a size that is no power of two");
+        static_assert((width & (width - 1)) == 0,
+                      "cudacpu: unsupported: warps of a size that is no power of two");
         const cooperative_groups::thread_block_tile<width> tile;
         const int rank = static_cast<int>(tile.thread_rank());
         for (int step = 1; step < width; step *= 2) {
@@ -466,7 +477,7 @@ namespace cudacpu_cub {
 template <class T, int count>
 struct alignas(T) Room {
     unsigned char bytes[sizeof(T) * count];
-    T& at(int i) { return reinterpret_cast<T*>(bytes)[i]; }
+    CUDACPU_MEMBER T& at(int i) { return reinterpret_cast<T*>(bytes)[i]; }
 };
 template <class T, int count>
 struct PrivateStorage {
@@ -488,26 +499,28 @@ class BlockReduce {
     BlockReduce() : room_(cudacpu_cub::PrivateStorage<T, kThreads>::get()) {}
     explicit BlockReduce(TempStorage& storage) : room_(storage) {}
 
-    T Sum(T value) { return Reduce(value, cub::Sum()); }
-    T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+    CUDACPU_MEMBER T Sum(T value) { return Reduce(value, cub::Sum()); }
+    CUDACPU_MEMBER T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
     template <int items>
-    T Sum(T (&values)[items]) {
+    CUDACPU_MEMBER T Sum(T (&values)[items]) {
         return Reduce(values, cub::Sum());
     }
     template <int items, class Op>
-    T Reduce(T (&values)[items], Op op) {
+    CUDACPU_MEMBER T Reduce(T (&values)[items], Op op) {
         T value = values[0];
         for (int i = 1; i < items; ++i) value = op(value, values[i]);
         return Reduce(value, op);
     }
     // The result is thread 0's; the others keep their own value.
     template <class Op>
-    T Reduce(T value, Op op, int valid = kThreads) {
+    CUDACPU_MEMBER T Reduce(T value, Op op, int valid = kThreads) {
         const int thread = static_cast<int>(cudacpu_cub::block_rank_of_thread());
         room_.at(thread) = value;
         __syncthreads();
         if (thread != 0) return value;
-        return cudacpu_cub::combine<T>(0, valid, [&](int64_t i) { return room_.at(static_cast<int>(i)); }, op);
+        T all[kThreads];
+        for (int i = 0; i < valid; ++i) all[i] = room_.at(i);
+        return cudacpu_cub::combine<T>(0, valid, [&](int64_t i) { return all[i]; }, op);
     }
 
   private:
@@ -524,68 +537,69 @@ class BlockScan {
     BlockScan() : room_(cudacpu_cub::PrivateStorage<T, kThreads + 1>::get()) {}
     explicit BlockScan(TempStorage& storage) : room_(storage) {}
 
-#define CUDACPU_SUMS(name, exclusive)                                                                  \
-    void name(T value, T& result) {                                                                    \
-        T total;                                                                                       \
-        name(value, result, total);                                                                    \
-    }                                                                                                  \
-    template <int items>                                                                               \
-    void name(T (&values)[items], T (&results)[items]) {                                               \
-        T total;                                                                                       \
-        name(values, results, total);                                                                  \
-    }                                                                                                  \
-    void name(T value, T& result, T& total) {                                                          \
-        T values[] = {value}, results[1];                                                              \
-        total = scan(values, results, cub::Sum(), T{}, exclusive, false);                              \
-        result = results[0];                                                                           \
-    }                                                                                                  \
-    template <int items>                                                                               \
-    void name(T (&values)[items], T (&results)[items], T& total) {                                     \
-        total = scan(values, results, cub::Sum(), T{}, exclusive, false);                              \
+#define CUDACPU_SUMS(name, exclusive)                                           \
+    CUDACPU_MEMBER void name(T value, T& result) {                              \
+        T total;                                                                \
+        name(value, result, total);                                             \
+    }                                                                           \
+    template <int items>                                                        \
+    CUDACPU_MEMBER void name(T(&values)[items], T(&results)[items]) {           \
+        T total;                                                                \
+        name(values, results, total);                                           \
+    }                                                                           \
+    CUDACPU_MEMBER void name(T value, T& result, T& total) {                    \
+        T values[] = {value}, results[1];                                       \
+        total = scan(values, results, cub::Sum(), T{}, exclusive, false);       \
+        result = results[0];                                                    \
+    }                                                                           \
+    template <int items>                                                        \
+    CUDACPU_MEMBER void name(T(&values)[items], T(&results)[items], T& total) { \
+        total = scan(values, results, cub::Sum(), T{}, exclusive, false);       \
     }
     CUDACPU_SUMS(ExclusiveSum, true)
     CUDACPU_SUMS(InclusiveSum, false)
 #undef CUDACPU_SUMS
 
     template <class Op>
-    void InclusiveScan(T value, T& result, Op op) {
+    CUDACPU_MEMBER void InclusiveScan(T value, T& result, Op op) {
         T total;
         InclusiveScan(value, result, op, total);
     }
     template <class Op>
-    void InclusiveScan(T value, T& result, Op op, T& total) {
+    CUDACPU_MEMBER void InclusiveScan(T value, T& result, Op op, T& total) {
         T values[] = {value}, results[1];
         total = scan(values, results, op, T{}, false, false);
         result = results[0];
     }
     template <int items, class Op>
-    void InclusiveScan(T (&values)[items], T (&results)[items], Op op) {
+    CUDACPU_MEMBER void InclusiveScan(T (&values)[items], T (&results)[items], Op op) {
         scan(values, results, op, T{}, false, false);
     }
     template <int items, class Op>
-    void InclusiveScan(T (&values)[items], T (&results)[items], Op op, T& total) {
+    CUDACPU_MEMBER void InclusiveScan(T (&values)[items], T (&results)[items], Op op, T& total) {
         total = scan(values, results, op, T{}, false, false);
     }
     template <class Op>
-    void ExclusiveScan(T value, T& result, T start, Op op) {
+    CUDACPU_MEMBER void ExclusiveScan(T value, T& result, T start, Op op) {
         T total;
         ExclusiveScan(value, result, start, op, total);
     }
     template <class Op>
-    void ExclusiveScan(T value, T& result, T start, Op op, T& total) {
+    CUDACPU_MEMBER void ExclusiveScan(T value, T& result, T start, Op op, T& total) {
         T values[] = {value}, results[1];
         total = scan(values, results, op, start, true, true);
         result = results[0];
     }
     template <int items, class Op>
-    void ExclusiveScan(T (&values)[items], T (&results)[items], T start, Op op) {
+    CUDACPU_MEMBER void ExclusiveScan(T (&values)[items], T (&results)[items], T start, Op op) {
         scan(values, results, op, start, true, true);
     }
 
   private:
     // Returns what all items of the block make, the start left out.
     template <int items, class Op>
-    T scan(T (&values)[items], T (&results)[items], Op op, T start, bool exclusive, bool has_start) {
+    CUDACPU_MEMBER T scan(T (&values)[items], T (&results)[items], Op op, T start, bool exclusive,
+                          bool has_start) {
         const int thread = static_cast<int>(cudacpu_cub::block_rank_of_thread());
         T own = values[0];
         for (int i = 1; i < items; ++i) own = op(own, values[i]);
@@ -626,18 +640,19 @@ int64_t item_of(int i, bool striped) {
 }
 }  // namespace cudacpu_cub
 
-template <class T, int x, int items, BlockLoadAlgorithm algorithm = BLOCK_LOAD_DIRECT, int y = 1, int z = 1, int = 0>
+template <class T, int x, int items, BlockLoadAlgorithm algorithm = BLOCK_LOAD_DIRECT, int y = 1, int z = 1,
+          int = 0>
 class BlockLoad {
   public:
     struct TempStorage {};
     BlockLoad() = default;
     explicit BlockLoad(TempStorage&) {}
     template <class In>
-    void Load(In in, T (&to)[items]) {
+    CUDACPU_MEMBER void Load(In in, T (&to)[items]) {
         Load(in, to, x * y * z * items);
     }
     template <class In>
-    void Load(In in, T (&to)[items], int valid) {
+    CUDACPU_MEMBER void Load(In in, T (&to)[items], int valid) {
         __syncthreads();
         for (int i = 0; i < items; ++i) {
             const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_LOAD_STRIPED);
@@ -645,7 +660,7 @@ class BlockLoad {
         }
     }
     template <class In, class Default>
-    void Load(In in, T (&to)[items], int valid, Default outside) {
+    CUDACPU_MEMBER void Load(In in, T (&to)[items], int valid, Default outside) {
         for (T& item : to) item = outside;
         Load(in, to, valid);
     }
@@ -658,11 +673,11 @@ class BlockStore {
     BlockStore() = default;
     explicit BlockStore(TempStorage&) {}
     template <class Out>
-    void Store(Out out, T (&from)[items]) {
+    CUDACPU_MEMBER void Store(Out out, T (&from)[items]) {
         Store(out, from, x * y * z * items);
     }
     template <class Out>
-    void Store(Out out, T (&from)[items], int valid) {
+    CUDACPU_MEMBER void Store(Out out, T (&from)[items], int valid) {
         __syncthreads();
         for (int i = 0; i < items; ++i) {
             const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_STORE_STRIPED);
@@ -683,13 +698,15 @@ class BlockRadixSort {
         Values values;
     };
     explicit BlockRadixSort(TempStorage& storage) : storage_(storage) {}
-    void Sort(Key (&keys)[items]) { sort(keys, nullptr, false); }
-    void SortDescending(Key (&keys)[items]) { sort(keys, nullptr, true); }
-    void Sort(Key (&keys)[items], Value (&values)[items]) { sort(keys, values, false); }
-    void SortDescending(Key (&keys)[items], Value (&values)[items]) { sort(keys, values, true); }
+    CUDACPU_MEMBER void Sort(Key (&keys)[items]) { sort(keys, nullptr, false); }
+    CUDACPU_MEMBER void SortDescending(Key (&keys)[items]) { sort(keys, nullptr, true); }
+    CUDACPU_MEMBER void Sort(Key (&keys)[items], Value (&values)[items]) { sort(keys, values, false); }
+    CUDACPU_MEMBER void SortDescending(Key (&keys)[items], Value (&values)[items]) {
+        sort(keys, values, true);
+    }
 
   private:
-    void sort(Key* keys, Value* values, bool descending) {
+    CUDACPU_MEMBER void sort(Key* keys, Value* values, bool descending) {
         const int first = static_cast<int>(cudacpu_cub::block_rank_of_thread()) * items;
         for (int i = 0; i < items; ++i) {
             storage_.keys.at(first + i) = keys[i];
@@ -700,7 +717,8 @@ class BlockRadixSort {
             const auto order =
                 cudacpu_cub::radix_order(&storage_.keys.at(0), x * items, descending, 0, 8 * sizeof(Key));
             cudacpu_cub::permute(&storage_.keys.at(0), &storage_.keys.at(0), order);
-            if (values != nullptr) cudacpu_cub::permute(&storage_.values.at(0), &storage_.values.at(0), order);
+            if (values != nullptr)
+                cudacpu_cub::permute(&storage_.values.at(0), &storage_.values.at(0), order);
         }
         __syncthreads();
         for (int i = 0; i < items; ++i) {

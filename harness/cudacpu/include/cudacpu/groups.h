@@ -325,7 +325,8 @@ class cluster_group {
     static unsigned block_rank() { return cudacpu::cluster_rank(); }
     static dim3 thread_index() {
         const dim3 at = block_index();
-        return {at.x * blockDim.x + threadIdx.x, at.y * blockDim.y + threadIdx.y, at.z * blockDim.z + threadIdx.z};
+        return {at.x * blockDim.x + threadIdx.x, at.y * blockDim.y + threadIdx.y,
+                at.z * blockDim.z + threadIdx.z};
     }
     static unsigned thread_rank() {
         return block_rank() * cudacpu::threads_of_block() + cudacpu::block_rank_of_thread();

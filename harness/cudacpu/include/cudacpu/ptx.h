@@ -1,8 +1,9 @@
-// What inline PTX becomes: ptx.py writes calls of these. Inlined always where the program's memory is touched.
+// What inline PTX becomes: ptx.py writes calls of these. Inlined always where the program's memory is
+// touched.
 #pragma once
 
-#include <limits.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -211,7 +212,8 @@ T bfe_(T a, uint32_t first, uint32_t length) {
     const bool fill = std::is_signed<T>::value && (static_cast<Wrapping<T>>(a) >> last & 1) != 0;
     Wrapping<T> result = 0;
     for (uint32_t i = 0; i < width; ++i) {
-        const bool bit = i < length && first + i < width ? static_cast<Wrapping<T>>(a) >> (first + i) & 1 : fill;
+        const bool bit =
+            i < length && first + i < width ? static_cast<Wrapping<T>>(a) >> (first + i) & 1 : fill;
         result |= static_cast<Wrapping<T>>(bit) << i;
     }
     return static_cast<T>(result);
@@ -300,9 +302,7 @@ inline uint32_t tf32(float value) {
 inline uint16_t half_bits(float value) { return static_cast<uint16_t>(Binary16::encode(value)); }
 inline float from_half(uint16_t code) { return Binary16::decode(code); }
 inline uint32_t f16x2(float high, float low) { return Binary16::encode(high) << 16 | Binary16::encode(low); }
-inline uint32_t bf16x2(float high, float low) {
-    return BFloat16::encode(high) << 16 | BFloat16::encode(low);
-}
+inline uint32_t bf16x2(float high, float low) { return BFloat16::encode(high) << 16 | BFloat16::encode(low); }
 
 // ---- memory -----------------------------------------------------------------------------------------------
 
@@ -337,16 +337,16 @@ template <class T>
 CUDACPU_INLINE void store_volatile(void* at, T value) {
     *static_cast<volatile T*>(at) = value;
 }
-#define CUDACPU_ORDERED(name, load_order, store_order)             \
-    template <class T>                                             \
-    CUDACPU_INLINE T load_##name(const void* at) {                 \
-        T value;                                                   \
+#define CUDACPU_ORDERED(name, load_order, store_order)                \
+    template <class T>                                                \
+    CUDACPU_INLINE T load_##name(const void* at) {                    \
+        T value;                                                      \
         __atomic_load(static_cast<const T*>(at), &value, load_order); \
-        return value;                                              \
-    }                                                              \
-    template <class T>                                             \
-    CUDACPU_INLINE void store_##name(void* at, T value) {          \
-        __atomic_store(static_cast<T*>(at), &value, store_order);  \
+        return value;                                                 \
+    }                                                                 \
+    template <class T>                                                \
+    CUDACPU_INLINE void store_##name(void* at, T value) {             \
+        __atomic_store(static_cast<T*>(at), &value, store_order);     \
     }
 CUDACPU_ORDERED(relaxed, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 CUDACPU_ORDERED(acquire, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
@@ -363,7 +363,8 @@ CUDACPU_INLINE void copy(void* to, const void* from, uint32_t bytes, uint32_t ta
 
 // `limits` holds the width of the segments (bits 8 to 12) and the lane beyond which nothing is read.
 CUDACPU_INLINE uint32_t shuffle(WarpOp op, uint32_t value, uint32_t operand, uint32_t limits, uint32_t mask) {
-    if ((limits & 31u) != (op == WarpOp::shuffle_up ? 0u : 31u)) unsupported("inline PTX: shfl.sync that clamps");
+    if ((limits & 31u) != (op == WarpOp::shuffle_up ? 0u : 31u))
+        unsupported("inline PTX: shfl.sync that clamps");
     return static_cast<uint32_t>(warp_meet(op, mask, value, operand, 32u - (limits >> 8 & 31u)));
 }
 
@@ -374,7 +375,8 @@ CUDACPU_INLINE void load_matrices(const void* row, uint32_t* words) {
     for (int i = 0; i < count; ++i) {
         const unsigned first = 8u * static_cast<unsigned>(i), pair = lane() % 4 * 2, eighth = lane() / 4;
         if (transposed) {
-            const auto low = reinterpret_cast<const uint16_t*>(warp_meet(WarpOp::shuffle, ~0u, own, first + pair));
+            const auto low =
+                reinterpret_cast<const uint16_t*>(warp_meet(WarpOp::shuffle, ~0u, own, first + pair));
             const auto high =
                 reinterpret_cast<const uint16_t*>(warp_meet(WarpOp::shuffle, ~0u, own, first + pair + 1));
             words[i] = low[eighth] | static_cast<uint32_t>(high[eighth]) << 16;
@@ -407,8 +409,8 @@ inline void set_element(uint32_t* d, int i, double value) {
     d[i / 2] = (d[i / 2] & ~(0xffffu << shift)) | Binary16::encode(value) << shift;
 }
 
-// d += a b, of 16 x depth and depth x 8; sums are taken in double and rounded once. The lanes of a warp can read
-// each other's stacks.
+// d += a b, of 16 x depth and depth x 8; sums are taken in double and rounded once. The lanes of a warp can
+// read each other's stacks.
 template <class Format, int depth, class Result>
 CUDACPU_INLINE void multiply(const uint32_t* a, const uint32_t* b, Result* d) {
     struct Operands {
@@ -419,7 +421,8 @@ CUDACPU_INLINE void multiply(const uint32_t* a, const uint32_t* b, Result* d) {
         warp_meet(WarpOp::shuffle, ~0u, reinterpret_cast<uint64_t>(&everyone[0]), 0));
     first[lane()] = {a, b};
     warp_meet(WarpOp::sync, ~0u, 0);
-    // Each lane's registers hold runs of a row of a, and of a column of b, that follow each other every 4 lanes.
+    // Each lane's registers hold runs of a row of a, and of a column of b, that follow each other every 4
+    // lanes.
     constexpr int run = Format::in_word;
     const unsigned group = lane() / 4, four = lane() % 4;
     for (int i = 0; i < 4; ++i) {

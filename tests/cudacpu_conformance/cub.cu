@@ -1,14 +1,6 @@
-// CUB and Thrust: on the CPU our own and CCCL's sequential back end.
+// CUB, of which the CPU layer has the most used part.
+
 #include <cub/cub.cuh>
-#include <thrust/device_ptr.h>
-#include <thrust/device_vector.h>
-#include <thrust/execution_policy.h>
-#include <thrust/functional.h>
-#include <thrust/host_vector.h>
-#include <thrust/reduce.h>
-#include <thrust/scan.h>
-#include <thrust/sort.h>
-#include <thrust/transform.h>
 
 #include "conformance.h"
 
@@ -35,8 +27,10 @@ FEATURE(cub_device_reduce) {
     for (int i = 0; i < 10000; ++i) values.push_back(i % 100 == 0 ? 200 + i % 700 : i % 10);
     Input<float> in(values);
     Output<float> sum(1), most(1), least(1);
-    with_memory([&](void* m, size_t& n) { return cub::DeviceReduce::Sum(m, n, (float*)in, sum.data, 10000); });
-    with_memory([&](void* m, size_t& n) { return cub::DeviceReduce::Max(m, n, (float*)in, most.data, 10000); });
+    with_memory(
+        [&](void* m, size_t& n) { return cub::DeviceReduce::Sum(m, n, (float*)in, sum.data, 10000); });
+    with_memory(
+        [&](void* m, size_t& n) { return cub::DeviceReduce::Max(m, n, (float*)in, most.data, 10000); });
     with_memory([&](void* m, size_t& n) {
         return cub::DeviceReduce::Reduce(m, n, (float*)in + 1, least.data, 50, Smaller(), 77.0f);
     });
@@ -59,8 +53,10 @@ FEATURE(cub_device_scan_and_select) {
         if (value % 2 != 0) odd.push_back(value);
     Input<int> in(values);
     Output<int> before(3000), after(3000), kept(odd.size()), count(1);
-    with_memory([&](void* m, size_t& n) { return cub::DeviceScan::ExclusiveSum(m, n, (int*)in, before.data, 3000); });
-    with_memory([&](void* m, size_t& n) { return cub::DeviceScan::InclusiveSum(m, n, (int*)in, after.data, 3000); });
+    with_memory(
+        [&](void* m, size_t& n) { return cub::DeviceScan::ExclusiveSum(m, n, (int*)in, before.data, 3000); });
+    with_memory(
+        [&](void* m, size_t& n) { return cub::DeviceScan::InclusiveSum(m, n, (int*)in, after.data, 3000); });
     with_memory([&](void* m, size_t& n) {
         return cub::DeviceSelect::If(m, n, (int*)in, kept.data, count.data, 3000, IsOdd());
     });
@@ -127,30 +123,4 @@ FEATURE(cub_collectives) {
     Output<int> out(expected.size());
     block_collectives<128><<<1, 128>>>(in, out);
     out.expect(expected);
-}
-
-struct Square {
-    __host__ __device__ float operator()(float x) const { return x * x; }
-};
-FEATURE(thrust_algorithms) {
-    Input<float> in({3, 1, 2});
-    thrust::device_ptr<float> pointer(in.data);
-    thrust::sort(pointer, pointer + 3);
-    thrust::transform(thrust::device, pointer, pointer + 3, pointer, Square());
-    float values[3];
-    cudaMemcpy(values, in, sizeof values, cudaMemcpyDeviceToHost);
-    EQUAL(values[0] == 1 && values[1] == 4 && values[2] == 9, true);
-    EQUAL(thrust::reduce(thrust::cuda::par.on(nullptr), in.data, in.data + 3, 0.5f), 14.5f);
-    thrust::device_vector<int> vector(4, 2);
-    thrust::inclusive_scan(vector.begin(), vector.end(), vector.begin());
-    const thrust::host_vector<int> host = vector;
-    EQUAL(host[3], 8);
-}
-__global__ void through_a_pointer(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
-FEATURE(thrust_vectors_in_kernels) {
-    thrust::host_vector<int> host(3, 6);
-    const thrust::device_vector<int> in = host;
-    Output<int> out(3);
-    through_a_pointer<<<1, 3>>>(thrust::raw_pointer_cast(in.data()), out);
-    out.expect_all(7);
 }
