@@ -26,7 +26,7 @@ from harness.judge import Options, Session, judge
 from harness.submission import Submission
 
 SEED = 1
-SOLVE = re.compile(r"\bvoid\s+solve\s*\(([^)]*)\)")
+SOLVE = re.compile(r"\bvoid\s+solve\s*\(([^)]*)\)\s*\{")  # not a mere declaration
 MAIN = re.compile(r"\bint\s+main\s*\(")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # sm_90a has all that sm_90 has; some files are for Blackwell alone.
@@ -70,7 +70,10 @@ def first_error(output):
 
 
 def run(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
+    )
     return done.returncode, done.stdout
 
 

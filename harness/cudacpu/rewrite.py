@@ -369,6 +369,40 @@ def rewrite_kernel_address(file: File, start: int, at: int, kernels: set[str] | 
     file.remove(tokens[start].start, tokens[last].end, f"CUDACPU_KERNEL({' '.join(text.split())})")
 
 
+# ---- functions that return nothing -------------------------------------------------------------------------
+
+NUMBERS = {"float", "double", "int", "unsigned", "signed", "long", "short", "char", "bool", "size_t"}
+QUALIFIERS = {
+    "__host__",
+    "__device__",
+    "__forceinline__",
+    "__noinline__",
+    "__inline__",
+    "inline",
+    "static",
+    "constexpr",
+}
+
+
+def end_with_return(file: File, at: int) -> None:
+    """Gives a `__device__` function that should return a number, but has no `return`, one: see not_returned."""
+    tokens, words, i = file.tokens, [], at
+    while i + 1 < len(tokens) and tokens[i].kind == "word":
+        if tokens[i].text not in QUALIFIERS:
+            words.append(tokens[i].text)
+        i += 1
+    if len(words) < 2 or tokens[i].text != "(" or set(words[:-1]) - NUMBERS:
+        return
+    brace = (closing(tokens, i) or len(tokens)) + 1
+    if brace >= len(tokens) or tokens[brace].text != "{":
+        return
+    end = closing(tokens, brace)
+    if end is None or any(token.text == "return" for token in tokens[brace:end]):
+        return
+    value = f"return ::cudacpu::not_returned<{' '.join(words[:-1])}>(); "
+    file.replace(tokens[end].start, tokens[end].start, value)
+
+
 # ---- shared memory -----------------------------------------------------------------------------------------
 
 
@@ -618,6 +652,8 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
                 rewrite_kernel_address(file, i + 2, after_cast(tokens, i + 2) or i + 2, None)
         elif kernels and text in ("(", "reinterpret_cast") and (operand := after_cast(tokens, i)):
             rewrite_kernel_address(file, i, operand, kernels)
+        elif text == "__device__" and token.directive == 0:
+            end_with_return(file, i)
         elif text in ("asm", "__asm__", "__asm"):
             rewrite_asm(file, i)
         elif text == "__noinline__":

@@ -4,6 +4,7 @@
 
 #define CUDACPU 1
 #define __CUDACC__ 1
+#define __CUDA_ARCH__ 900  // for host code, too: host and device are compiled at once
 #define CUDART_VERSION 12040
 
 #include <assert.h>

@@ -5,7 +5,9 @@
 #error "cudacpu: unsupported: a header of CCCL, which is not here (pip install nvidia-cuda-cccl brings it)"
 #else
 #pragma push_macro("__CUDACC__")
+#pragma push_macro("__CUDA_ARCH__")
 #undef __CUDACC__
+#undef __CUDA_ARCH__
 #ifndef THRUST_DEVICE_SYSTEM
 #define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
 #endif
@@ -14,5 +16,6 @@
 #include "thrust_policies.h"
 #endif
 #pragma pop_macro("__CUDACC__")
+#pragma pop_macro("__CUDA_ARCH__")
 #endif
 #undef CUDACPU_HEADER

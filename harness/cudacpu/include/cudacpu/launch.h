@@ -117,6 +117,18 @@ DeducingLauncher<Call> launcher(const char* name, const Config& config, Call cal
         [&](auto cudacpu_probe) -> decltype(::cudacpu::address(kernel, cudacpu_probe)) { return kernel; }, \
         0)
 
+namespace cudacpu {
+// The rewriter writes this at the end of a function that lacks its `return`: a host's compiler takes such an
+// end for one that is never reached, and lets the thread run on into whatever follows, where a GPU's returns
+// garbage.
+template <class T>
+T not_returned() {
+    T garbage;
+    __builtin_memset(&garbage, 0xff, sizeof garbage);
+    return garbage;
+}
+}  // namespace cudacpu
+
 // The rewriter writes this for a kernel that is cast to void*, and for what cudaLaunchKernel is given.
 #define CUDACPU_KERNEL(...) const_cast<void*>(::cudacpu::kernel_address(#__VA_ARGS__, __VA_ARGS__))
 
