@@ -1090,6 +1090,35 @@ extern "C" void solve(const float* in, float* out, int n) {
 """
 
 
+CLUSTERS = r"""
+#include <assert.h>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void __cluster_dims__(4) k(float* out, int n) {
+    const cg::cluster_group cluster = cg::this_cluster();
+    if (n == 1 && blockIdx.x == 5) assert(threadIdx.x != 3);
+    if (n == 2 && cluster.block_rank() == 2) return;
+    cluster.sync();
+    if (threadIdx.x == 0) atomicAdd(out, 1.0f);
+    cluster.sync();
+}
+extern "C" void solve(const float* in, float* out, int n) {
+    out[0] = 0;
+    k<<<12, 32>>>(out, n);
+    out[1] = cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_clusters_that_end_early(build, threads):
+    """A failed assertion ends the grid while others wait; a block that has ended is not waited for."""
+    library = build(CLUSTERS)
+    assert call(library, outputs=2, n=0, threads=threads).output.tolist() == [12, 0]
+    assert call(library, outputs=2, n=1, threads=threads).output[1] == 710
+    assert call(library, outputs=2, n=2, threads=threads).output.tolist() == [9, 0]
+
+
 FORK = r"""
 __global__ void k(float* out) {
     __shared__ float v;
