@@ -403,6 +403,69 @@ def end_with_return(file: File, at: int) -> None:
     file.replace(tokens[end].start, tokens[end].start, value)
 
 
+# ---- lanes in step -----------------------------------------------------------------------------------------
+
+
+def volatile_names(tokens: list[Token]) -> list[tuple[str, range]]:
+    """The pointers and arrays that the file declares as volatile, each with the tokens that see it."""
+    found = []
+    for at, token in enumerate(tokens):
+        if token.text != "volatile" or token.directive:
+            continue
+        i = at + 1
+        while i < len(tokens) and (tokens[i].kind == "word" or tokens[i].text in ("*", "::", "<", ">")):
+            i += 1
+        between = [token.text for token in tokens[at:i]]
+        if i == len(tokens) or tokens[i - 1].kind != "word" or ("*" not in between and tokens[i].text != "["):
+            continue
+        end = enclosing_end(tokens, i)
+        if end is not None and tokens[end].text == ")":  # a parameter: seen by the function's body
+            body = end + 1
+            end = closing(tokens, body) if body < len(tokens) and tokens[body].text == "{" else None
+        if end is not None:
+            found.append((tokens[i - 1].text, range(i, end)))
+    return found
+
+
+def enclosing_end(tokens: list[Token], at: int) -> int | None:
+    """The index of the bracket that closes what surrounds the token at `at`, or None."""
+    depth = 0
+    for i in range(at, len(tokens)):
+        depth += (tokens[i].text in OPEN) - (tokens[i].text in CLOSE)
+        if depth < 0:
+            return i
+    return None
+
+
+def rewrite_step(file: File, at: int) -> None:
+    """`v[t] += v[t + 32];` on volatile memory: the lanes of a warp read, and when all have read, they write."""
+    tokens, name = file.tokens, file.tokens[at].text
+    if tokens[at + 1].text != "[" or tokens[at - 1].text not in (";", "{", "}", ")", "else", ":"):
+        return
+    bracket = closing(tokens, at + 1)
+    if bracket is None or bracket + 2 >= len(tokens):
+        return
+    operator = "" if tokens[bracket + 1].text == "=" else tokens[bracket + 1].text
+    first = bracket + 2 + bool(operator)
+    if operator not in ("", *"+-*&|^") or tokens[first - 1].text != "=" or tokens[first].text == "=":
+        return
+    last = end_of_declaration(tokens, first)
+    own = [token.text for token in tokens[at + 2 : bracket]]
+    steps = False
+    for i in range(first, last or 0):
+        if tokens[i].text == name and tokens[i + 1].text == "[":
+            other = [token.text for token in tokens[i + 2 : closing(tokens, i + 1)]]
+            steps |= other[: len(own)] == own and len(other) > len(own)
+    if last is None or not steps:
+        return
+    target = " ".join(file.source[tokens[at].start : tokens[bracket].end].split())
+    value = f"{target} {operator} (" if operator else "("
+    begin = f"{{ ::cudacpu::in_step(); const auto cudacpu_value = {value}"
+    file.remove(tokens[at].start, tokens[first - 1].end, begin)
+    end = f"); ::cudacpu::in_step(); {target} = cudacpu_value; }}"
+    file.replace(tokens[last].start, tokens[last].end, end)
+
+
 # ---- shared memory -----------------------------------------------------------------------------------------
 
 
@@ -624,6 +687,7 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
     tokens = file.tokens
     kernels = kernel_names(tokens)
     clusters = take_cluster_dims(file)
+    volatiles = volatile_names(tokens)
     scopes = []  # for each open brace, whether it is code
     for i, token in enumerate(tokens):
         text = token.text
@@ -652,6 +716,8 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
                 rewrite_kernel_address(file, i + 2, after_cast(tokens, i + 2) or i + 2, None)
         elif kernels and text in ("(", "reinterpret_cast") and (operand := after_cast(tokens, i)):
             rewrite_kernel_address(file, i, operand, kernels)
+        elif any(text == name and i in seen for name, seen in volatiles):
+            rewrite_step(file, i)
         elif text == "__device__" and token.directive == 0:
             end_with_return(file, i)
         elif text in ("asm", "__asm__", "__asm"):

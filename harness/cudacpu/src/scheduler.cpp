@@ -86,6 +86,7 @@ void Worker::run(Job* new_job) {
     gridDim = job->grid;
     count_ = job->block.x * job->block.y * job->block.z;
     thread_locals_.clear();
+    step_recorded_ = false;
     for (uint64_t turn; (turn = job->next.fetch_add(1, std::memory_order_relaxed)) < job->blocks;) {
         run_block(job->block_at(turn));
     }
@@ -438,6 +439,11 @@ void watch_fence() {
 
 void grid_barrier() { in_kernel("grid.sync()")->grid_barrier(__builtin_return_address(0)); }
 bool grid_is_cooperative() { return in_kernel("grid.is_valid()")->job->cooperative; }
+
+void in_step() {
+    Worker* self = this_worker;
+    if (self != nullptr && self->current != nullptr) self->in_step(__builtin_return_address(0));
+}
 
 uint32_t active_mask() { return in_kernel("__activemask")->active_mask(__builtin_return_address(0)); }
 }  // namespace cudacpu

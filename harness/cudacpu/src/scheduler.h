@@ -135,6 +135,7 @@ class Worker {
     uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width,
                        const void* site);
     uint32_t active_mask(const void* site);
+    void in_step(const void* site);
     void yield();
     void grid_barrier(const void* site);
     void cluster_barrier(const void* site);
@@ -182,6 +183,7 @@ class Worker {
     uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
     uint64_t grid_epoch_ = 0;  // how many barriers of a grid or a cluster this worker's blocks have passed
     std::vector<ThreadLocals> thread_locals_;
+    bool step_recorded_ = false;  // in this launch
     bool shuffled_ = false, abandoned_ = false;
     std::minstd_rand random_;
     dim3 prepared_{0, 0, 0};      // the block size that threads_ is filled for

@@ -206,6 +206,15 @@ uint32_t Worker::active_mask(const void* site) {
     return static_cast<uint32_t>(thread->value);
 }
 
+void Worker::in_step(const void* site) {
+    const uint32_t lanes = active_mask(site);
+    if (step_recorded_ || (lanes & (lanes - 1)) == 0) return;
+    step_recorded_ = true;  // one place of a kernel is enough
+    record_undefined(site, nullptr,
+                     formatted("%s: lanes of a warp count on running in step, without __syncwarp%s",
+                               running_block().c_str(), place(before(site)).c_str()));
+}
+
 bool Worker::release_active_mask() {
     if (asking_mask_ == 0) return false;
     uint32_t number = 0;
