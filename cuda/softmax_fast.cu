@@ -70,7 +70,7 @@ constexpr int PATIENCE = 0;  // blocks run one after another
 constexpr int PATIENCE = 1 << 17;
 #endif
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if !defined(CUDACPU) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 constexpr bool HAS_BULK_COPY = true;
 #else
 constexpr bool HAS_BULK_COPY = false;
@@ -220,7 +220,7 @@ __device__ void store_rounds(const float* y, const Task& task, Deal<WIDTH> deal,
 
 // ---- what Hopper has ------------------------------------------------------------------------------------
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if !defined(CUDACPU) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 __device__ unsigned shared_address(const void* p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }

@@ -23,7 +23,7 @@
 //          exponentials are taken twice: registers are dearer than exponentials.
 // Special  fmaxf ignores a NaN, but exp(NaN - m) puts it into the sum, as exp(inf - inf) does: the whole row
 //          becomes NaN, and no other. A row of -inf alone gives NaN, too. As torch.softmax has it.
-// No GPU   The CUDA-on-CPU layer has no clusters: there a row beyond a block's registers waits in shared
+// No GPU   The CUDA-on-CPU layer gets no clusters: there a row beyond a block's registers waits in shared
 //          memory or is read twice, as on a GPU before Hopper.
 // Judge    python -m harness submit cuda/softmax_rows.cu
 
@@ -33,8 +33,8 @@
 #include <cstdint>
 #include <cstring>
 
-// Clusters are asked for only where the compiler targets a GPU that has them. The CUDA-on-CPU layer has none.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Clusters are asked for only where the compiler targets a GPU that has them.
+#if !defined(CUDACPU) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define HAS_CLUSTERS 1
 #endif
 
