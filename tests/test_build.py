@@ -261,10 +261,10 @@ def test_an_error_is_given_as_the_compilers_first_with_name_and_line_of_the_file
 def test_a_feature_that_the_cpu_cannot_run_is_unsupported_with_its_line(tools, tmp_path):
     with pytest.raises(BuildError) as caught:
         build_file(
-            write(tmp_path, "#include <cuda_runtime.h>\n\n#include <cub/cub.cuh>\n" + DOUBLES), "cpu", VECTOR, tools
+            write(tmp_path, "#include <cuda_runtime.h>\n\n#include <cublas_v2.h>\n" + DOUBLES), "cpu", VECTOR, tools
         )
     assert caught.value.verdict == "unsupported"
-    assert re.match(r"line 3: .*\bcub\b", str(caught.value))
+    assert re.match(r"line 3: .*\bcuBLAS\b", str(caught.value))
 
 
 def test_without_a_compiler_for_the_backend_the_sentence_says_what_is_missing(tools, tmp_path):

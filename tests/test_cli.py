@@ -329,12 +329,12 @@ def test_an_access_out_of_bounds_is_blamed_on_its_own_case_alone(cli, tmp_path):
 def test_a_cuda_feature_the_cpu_lacks_is_unsupported_with_its_line(cli, tmp_path):
     path = tmp_path / "tensor.cu"
     path.write_text(
-        '// problem: softmax\n#include <cub/cub.cuh>\nextern "C" void solve(const float* i, float* o, int N) {}\n'
+        '// problem: softmax\n#include <cublas_v2.h>\nextern "C" void solve(const float* i, float* o, int N) {}\n'
     )
     done = cli("check", path, "--backend", "cpu")
     assert done.returncode == 1
     assert re.search(r"tensor\.cu +softmax +unsupported", done.stdout)
-    assert re.search(r"unsupported: line 2: cub/cub\.cuh", done.stdout)
+    assert re.search(r"unsupported: line 2: cublas_v2\.h", done.stdout)
 
 
 @pytest.mark.parametrize(

@@ -460,9 +460,9 @@ def rewrite_step(file: File, at: int) -> None:
         return
     target = " ".join(file.source[tokens[at].start : tokens[bracket].end].split())
     value = f"{target} {operator} (" if operator else "("
-    begin = f"{{ ::cudacpu::in_step(); const auto cudacpu_value = {value}"
+    begin = f"{{ ::cudacpu::in_step({2 * at}); const auto cudacpu_value = {value}"
     file.remove(tokens[at].start, tokens[first - 1].end, begin)
-    end = f"); ::cudacpu::in_step(); {target} = cudacpu_value; }}"
+    end = f"); ::cudacpu::in_step({2 * at + 1}); {target} = cudacpu_value; }}"
     file.replace(tokens[last].start, tokens[last].end, end)
 
 

@@ -440,9 +440,9 @@ void watch_fence() {
 void grid_barrier() { in_kernel("grid.sync()")->grid_barrier(__builtin_return_address(0)); }
 bool grid_is_cooperative() { return in_kernel("grid.is_valid()")->job->cooperative; }
 
-void in_step() {
+void in_step(unsigned place) {
     Worker* self = this_worker;
-    if (self != nullptr && self->current != nullptr) self->in_step(__builtin_return_address(0));
+    if (self != nullptr && self->current != nullptr) self->in_step(place, __builtin_return_address(0));
 }
 
 uint32_t active_mask() { return in_kernel("__activemask")->active_mask(__builtin_return_address(0)); }

@@ -135,7 +135,7 @@ class Worker {
     uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width,
                        const void* site);
     uint32_t active_mask(const void* site);
-    void in_step(const void* site);
+    void in_step(unsigned number, const void* site);
     void yield();
     void grid_barrier(const void* site);
     void cluster_barrier(const void* site);

@@ -206,8 +206,8 @@ uint32_t Worker::active_mask(const void* site) {
     return static_cast<uint32_t>(thread->value);
 }
 
-void Worker::in_step(const void* site) {
-    const uint32_t lanes = active_mask(site);
+void Worker::in_step(unsigned number, const void* site) {
+    const uint32_t lanes = active_mask(reinterpret_cast<const void*>(uintptr_t(number)));
     if (step_recorded_ || (lanes & (lanes - 1)) == 0) return;
     step_recorded_ = true;  // one place of a kernel is enough
     record_undefined(site, nullptr,

@@ -35,9 +35,9 @@ enum class WarpOp : uint32_t {
 uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand = 0, uint32_t width = 32);
 uint32_t active_mask();
 // Between the reads and the writes of warp-synchronous code: waits for the lanes that come to the same place.
-// They count on running in step, which CUDA does not promise, so the place is recorded as undefined
-// behaviour.
-void in_step();
+// They count on running in step, which CUDA does not promise, so it is recorded as undefined behaviour.
+// Places are numbered, since an optimiser may copy the code and send lane 0 through a copy of its own.
+void in_step(unsigned place);
 
 // The bits of a number, in a word that holds each of them.
 template <class T>
