@@ -67,9 +67,8 @@ def groups(request):
             specimen = parameters["specimen"]
             asked[parameters["backend"], specimen.verb_and_flags].append(specimen)
     futures = {}
-    # Two runs at a time on the CPU, the large group dealt out to three of them. On a GPU they would be in each other's
-    # way: memory that a neighbour takes looks like a leak.
-    with ThreadPoolExecutor(1 if any(key[0] == "gpu" for key in asked) else 2) as pool:
+    # One run at a time, since by itself it judges on all cores; the large group in three, so that no test waits long.
+    with ThreadPoolExecutor(1) as pool:
         for (backend, _), specimens in sorted(asked.items(), key=lambda group: -len(group[1])):
             parts = 3 if len(specimens) > 30 else 1
             for part in range(parts):
