@@ -47,7 +47,7 @@ class Judges:
         self.session = Session(backend, options, needs_torch)
         self.progress = Progress()
         self._setup = Setup(backend.name, backend.reason, options, needs_torch)
-        self._environments = lanes(backend, 1 if ray_address else files)
+        self._environments = lanes(backend, 1 if ray_address else max(1, files))
         self._pool: Pool | None = None
         self._ray_address = ray_address
 
@@ -124,10 +124,9 @@ class Judges:
             heat = heats[place]
             step()
             if isinstance(answer, Lost):
-                lost = [
-                    replace(row, warnings=[*row.warnings, f"not timed: {answer.text}"]) for _, row, _ in heat.entrants
-                ]
-                yield heat, lost[0], lost, {}, []
+                warning = f"not timed: {answer.text}"
+                lost = [replace(row, warnings=[*row.warnings, warning]) for _, row, _ in heat.entrants]
+                yield heat, None, lost, {}, []
             else:
                 yield heat, answer.reference, answer.rows, answer.clocks, answer.warnings
 

@@ -2,29 +2,32 @@
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import many
 import pytest
 from conftest import ROOT
 
-from harness import gpu, kept, pool, rows, timing
+from harness import gpu, kept, pool, rows, run, timing
 from harness.backend import Backend
 from harness.errors import UsageError
 from harness.judge import Options, Session, judge_one
 from harness.locks import turn
-from harness.pool_process import Judging, Setup, ticket_of
+from harness.pool_process import Judging, Setup, Timed, ticket_of
 from harness.problems import PROBLEMS
 from harness.progress import Progress
 from harness.rows import CaseResult, Row, Timing
 from harness.submission import Submission, find_files, read_submissions
-from harness.timing import deal, gather
+from harness.timing import Plan, deal, gather
 
 CPU = Backend("cpu", "asked for", None)
 OPTIONS = Options(seed=1, timeout=4.0)
@@ -97,14 +100,14 @@ def test_a_class_gets_the_verdicts_that_its_files_get_alone_also_where_processes
             alone[name] = judge_one(submission, session, Progress(silent=True)).row
     assert {name: row.verdict for name, row in alone.items()} == expected
     arguments = ["--backend", "cpu", "--seed", "1", "--timeout", "4"]
-    run = many.judge_class(folder, tmp_path / "run.json", arguments, kill_at=(1, 4, 7))
-    assert run["kills"] == 3 or len(pool.lanes(CPU, 12)) == 1
-    assert [Path(row["file"]).name for row in run["rows"]] == sorted(expected)
-    for row in run["rows"]:
+    found = many.judge_class(folder, tmp_path / "run.json", arguments, kill_at=(1, 4, 7))
+    assert found["kills"] == 3 or len(pool.lanes(CPU, 12)) == 1
+    assert [Path(row["file"]).name for row in found["rows"]] == sorted(expected)
+    for row in found["rows"]:
         other = alone[Path(row["file"]).name]
         assert (row["verdict"], row["flags"]) == (other.verdict, other.flags), row["message"]
         assert [c["verdict"] for c in row["cases"]] == [c.verdict for c in other.cases], row["file"]
-    shown = many.figures(run, 2)
+    shown = many.figures(found, 2)
     assert shown["files"] == 12 and 0 < shown["share_not_the_submissions_own"] < 1
 
 
@@ -378,6 +381,31 @@ def test_rows_are_timed_in_heats_and_come_back_in_their_order(monkeypatch):
     assert [row.file for row in gather(judged[4:], [], earlier)] == ["e", "earlier", "f"]
 
 
+def test_heats_are_dealt_out_to_gpus_and_one_that_is_lost_is_said(monkeypatch):
+    monkeypatch.setattr(run, "lanes", lambda backend, count: [{"CUDA_VISIBLE_DEVICES": n} for n in "01"])
+    monkeypatch.setattr(timing, "HEAT", 1)
+    judges = run.Judges(Backend("gpu", "H200", None), OPTIONS, True, 2)
+    names = ("a.py", "b.py")
+    found = [Row(n, "softmax", "gpu", rows.ACCEPTED, "", [], [], 1, []) for n in names]
+    judged = [(row, Submission(Path(row.file), PROBLEMS["softmax"])) for row in found]
+    reference = Row("torch.softmax", "softmax", "gpu", rows.ACCEPTED, "", [], [], 1, [], label="torch.softmax")
+
+    def answers(jobs):
+        assert [[row.file for _, row, _ in job.entrants] for job in jobs] == [["a.py"], ["b.py"]]
+        assert pickle.loads(pickle.dumps(jobs)) == jobs
+        yield 1, pool.Lost("the judging process ended")
+        yield 0, Timed(reference, [replace(found[0], timings=ROW.timings)], {"sm_mhz_median": 1980}, ["a warning"])
+
+    judges._pool = SimpleNamespace(run=answers)
+    base = Submission(Path("base.py"), PROBLEMS["softmax"])
+    heats = list(judges.time(deal(judged, judges.gpus), None, Plan(against=base)))
+    assert [clocks for *_, clocks, _ in heats] == [{}, {"sm_mhz_median": 1980}]
+    first, a, b = gather(judged, [heat[:3] for heat in heats])
+    assert first == reference
+    assert a.timings == ROW.timings
+    assert (b.timings, b.warnings) == ([], ["not timed: the judging process ended"])
+
+
 # Turns on a GPU
 
 HOLDER = """
@@ -411,9 +439,10 @@ def says(process, word):
 
 
 def test_whoever_times_is_alone_and_a_holder_that_is_killed_holds_nothing(holder, tmp_path):
-    first, second = holder("shared"), holder("shared")
-    for process in (first, second):
-        says(process, "holds")
+    first = holder("shared")
+    says(first, "holds")
+    second = holder("shared")
+    says(second, "holds")
     timing = holder("alone")
     says(timing, "waits")
     third = holder("shared")
