@@ -159,11 +159,14 @@ class _Process:
         os.close(self.output)
         os.close(self.exit)
 
-    def kill(self) -> None:
-        """Ends the process, its group and its orphans, and waits until they are gone."""
+    def begin_kill(self) -> None:
         if self.status is None:
             self._fork_server.kill(self.pid)
-            self.wait_exit()
+
+    def kill(self) -> None:
+        """Ends the process, its group and its orphans, and waits until they are gone."""
+        self.begin_kill()
+        self.wait_exit()
 
     def wait_exit(self) -> int:
         """The wait status, written by the server when the process, its group and its orphans are gone."""
@@ -290,6 +293,10 @@ class WorkerHandle:
 
     def __enter__(self) -> WorkerHandle:
         return self
+
+    def begin_kill(self) -> None:
+        """Lets its end begin, which leaving the context waits for: a CUDA context takes a while to go."""
+        self._process.begin_kill()
 
     def __exit__(self, *_: object) -> None:
         self._process.close()

@@ -246,6 +246,8 @@ class Race:
             self._failures[contestant.label] = why
 
     def _end_workers(self) -> None:
+        for _, worker in self._workers:  # at the same time
+            worker.begin_kill()
         while self._workers:
             self._workers.pop()[1].__exit__()
 

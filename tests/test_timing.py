@@ -106,8 +106,11 @@ class FakeWorker:
     def __enter__(self):
         return self
 
+    def begin_kill(self):
+        self.log.append(f"kill {self.name}")
+
     def __exit__(self, *_):
-        pass
+        self.log.append(f"{self.name} has ended")
 
     def wait_loaded(self, _):
         return SimpleNamespace(body={"loaded": True})
@@ -171,6 +174,11 @@ def test_a_race_backwards_starts_at_the_other_end_and_tells_the_same(race):
     assert log[:6] == ["c", "b", "a"] * 2
     assert log[6:12] == ["c", "b", "a", "a", "b", "c"]
     assert [measured[name].median for name in "abc"] == [10.0, 20.0, 30.0]
+
+
+def test_workers_end_at_the_same_time(race):
+    _, log, _ = race({"a": steady(10_000), "b": steady(20_000)})
+    assert log[-4:] == ["kill a", "kill b", "b has ended", "a has ended"]
 
 
 def test_who_has_failed_before_is_left_out(race):
