@@ -185,6 +185,8 @@ def main() -> None:
             connection.sendall(json.dumps({"failed": f"importing {module} failed: {error}"}).encode())
             return
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    # A submission may have stopped it when its judge is killed: woken, it sees the end of the socket.
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
     server = Server(connection, scratch)
     try:
         server.run()

@@ -3,11 +3,13 @@
 import json
 import os
 import pickle
+import select
 import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -150,6 +152,33 @@ def test_a_pool_leaves_no_process_behind(write):
         assert servers
     assert answer.row.verdict == rows.ACCEPTED
     assert not any(Path(f"/proc/{pid}").exists() for pid in started + servers)
+
+
+def test_a_fork_server_that_was_stopped_ends_when_its_judging_process_is_killed(write, tmp_path):
+    stops = """
+if once("stopped"):
+    (HERE / "server").write_text(str(os.getppid()))
+    judge = ancestor(b"harness.pool_process")
+    os.kill(os.getppid(), signal.SIGSTOP)
+    os.kill(judge, signal.SIGKILL)
+    signal.pause()
+while not (HERE / "looked").exists():
+    os.sched_yield()
+"""
+    (submission,) = read_submissions(write("a.py", stops), None)
+    with pool.Pool([{}], Setup("cpu", "asked for", OPTIONS, True)) as running:
+        answers = running.run([Judging(ticket_of(submission), False)])
+        with ThreadPoolExecutor(1) as beside:
+            answer = beside.submit(next, answers)
+            while not (tmp_path / "server").exists() or not (tmp_path / "server").read_text():
+                os.sched_yield()
+            with suppress(ProcessLookupError):  # it has ended already
+                server = os.pidfd_open(int((tmp_path / "server").read_text()))
+                ended, _, _ = select.select([server], [], [], 60)
+                os.close(server)
+                assert ended, "the stopped fork server lives on"
+            (tmp_path / "looked").touch()
+            assert answer.result()[1].row.verdict == rows.ACCEPTED
 
 
 def test_processes_on_the_cpu_are_one_a_core_if_the_memory_allows(monkeypatch):
