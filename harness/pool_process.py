@@ -111,6 +111,7 @@ class Jobs:
 
 
 def _end(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not stop the session from ending what it started
     sys.exit(0)
 
 
