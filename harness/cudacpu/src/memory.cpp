@@ -236,6 +236,9 @@ cudaError_t fill_bytes(void* to, int value, size_t bytes, const void* code) {
     return cudaSuccess;
 }
 
+static bool host_may_touch_buffers = false;  // set while a program is loaded
+bool let_host_touch_buffers() { return host_may_touch_buffers = true; }
+
 void check_access(uintptr_t address, size_t size, Touch touch, const void* code) {
     if (size == 0) return;
     Worker* worker = this_worker;
@@ -247,7 +250,8 @@ void check_access(uintptr_t address, size_t size, Touch touch, const void* code)
     if (!holds(*range, address, size) || range->buffer == kFreedMemory) {
         return violate(*range, address, size, touch.writes ? Access::write : Access::read, code);
     }
-    if (!in_kernel && range->buffer >= 0) {  // memory of cudaMalloc may be managed, which a host shares
+    if (!in_kernel && range->buffer >= 0 &&
+        !host_may_touch_buffers) {  // memory of cudaMalloc may be managed, which a host shares
         fatal("host code %s %s%s, which is memory of the device: cudaMemcpy copies it",
               touch.writes ? "writes" : "reads", describe(*range, address).c_str(), place(code).c_str());
     }

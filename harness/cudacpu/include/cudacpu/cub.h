@@ -14,8 +14,13 @@
 #include "../cuda_bf16.h"
 #include "../cuda_fp16.h"
 #include "groups.h"
+#include "launch.h"
 
 #define CUB_VERSION 200400
+
+namespace cudacpu {
+static const bool cub_runs_on_host = let_host_touch_buffers();
+}
 
 // What touches the block's memory is inlined always, so that reports name the program's line.
 #define CUDACPU_MEMBER __attribute__((always_inline)) inline

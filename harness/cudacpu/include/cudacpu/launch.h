@@ -26,6 +26,9 @@ static inline Config clustered(dim3 cluster, Config config) {
 }
 static inline Config config(const Config& ready) { return ready; }
 
+// Host code of this program may touch the device's buffers from now on: algorithms of a library run there.
+bool let_host_touch_buffers();
+
 // Checks the configuration as CUDA does, then runs thread(context) once for each thread of the grid, and
 // returns when all are done. `entry` is the kernel's address, null where it is not known.
 cudaError_t launch(const char* name, const void* entry, const Config& config, void (*thread)(void*),

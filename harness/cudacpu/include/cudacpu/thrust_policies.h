@@ -5,6 +5,11 @@
 #include <thrust/system/cpp/execution_policy.h>
 
 #include "api.h"
+#include "launch.h"
+
+namespace cudacpu {
+static const bool thrust_runs_on_host = let_host_touch_buffers();
+}
 
 namespace thrust {
 namespace cuda {
