@@ -6,6 +6,8 @@ one job at a time; to each goes back one answer. It ends with its judge.
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
 import sys
 from dataclasses import dataclass, replace
@@ -110,19 +112,23 @@ class Jobs:
         return Timed(reference, timed, clocks, self._monitor.warnings() if self._monitor else [])
 
 
-def _end(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not stop the session from ending what it started
-    sys.exit(0)
+def _end(session: Session, *_: object) -> None:
+    """Ends what the session started, and the process. An exception would be lost where a destructor happens to run."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not stop this
+    try:
+        session.__exit__()
+    finally:
+        os._exit(0)
 
 
 def main() -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a judge that has gone already is seen by the end of the socket
-    signal.signal(signal.SIGTERM, _end)
     with Connection(int(sys.argv[1])) as connection:
         setup = connection.recv()
         device = gpu.describe() if setup.backend == "gpu" else None
         backend = Backend(setup.backend, setup.reason, device)
         with Session(backend, setup.options, setup.needs_torch) as session:
+            signal.signal(signal.SIGTERM, functools.partial(_end, session))
             jobs = Jobs(session)
             while True:
                 try:

@@ -318,7 +318,7 @@ __global__ void k(float* out) {
     __syncthreads();
     out[1] = nothing() == ~0u ? 5 : 6;
 }
-extern "C" void solve(const float* in, float* out, int n) { out[0] = 0; k<<<1, 64>>>(out); }
+extern "C" void solve(const float* in, float* out, int n) { cudaMemset(out, 0, 4); k<<<1, 64>>>(out); }
 """
 
 

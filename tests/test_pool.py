@@ -556,3 +556,20 @@ def test_another_gpu_than_the_first(cli, write, tmp_path):
         assert done.returncode == 0, done.stderr
         uuids.append(json.loads((tmp_path / f"{number}.json").read_text())["machine"]["gpu"]["uuid"])
     assert uuids[0] != uuids[1] and all(uuids)
+
+
+def test_a_process_that_is_told_to_end_in_a_destructor_ends():
+    """An exception raised there would be printed and forgotten."""
+    program = """
+import functools, os, signal
+from harness.pool_process import _end
+class Session:
+    def __exit__(self): print("ended", flush=True)
+class Dying:
+    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, functools.partial(_end, Session()))
+Dying()
+print("went on")
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
