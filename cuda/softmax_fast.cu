@@ -9,11 +9,11 @@
 //          result. (m, l) of two parts combine into that of both: m = max(m1, m2) and
 //          l = l1 exp(m1 - m) + l2 exp(m2 - m).
 // Launch   By size. Up to 4,096 elements one block. Where the GPU has clusters, up to 65,536 one cluster of 8
-//          blocks, which write their (m, l) into each other's shared memory. Beyond that a grid of at most
-//          one block per multiprocessor, which exchanges (m, l) through slots in global memory. What
+//          or 16 blocks, which write their (m, l) into each other's shared memory. Beyond that a grid of at
+//          most one block per multiprocessor, which exchanges (m, l) through slots in global memory. What
 //          registers do not hold waits in shared memory, filled by bulk copies that run beside the
 //          arithmetic; what that does not hold is read a second time, backwards, since what was read last is
-//          still in the L2.
+//          still in the L2. Everything else is read and written as what nobody needs again.
 // Traffic  1 read and 1 write while the vector fits on the chip (132 multiprocessors: 11.9 million elements),
 //          2 reads and 1 write of what is beyond that, less what the L2 still has.
 // Limit    Up to some ten thousand elements latency: launch, memory, exchange, one after the other. Then the
@@ -25,7 +25,7 @@
 // Judge    python -m harness submit cuda/softmax_fast.cu
 //
 // Why no stale slot is taken, and why nobody waits for ever
-//   A slot is 16 bytes, (m, l) and the number of the call, written and read as one: it is data and flag at
+//   A slot holds 16 bytes, (m, l) and the number of the call, written and read as one: it is data and flag at
 //   once, needs no fence, and nobody has to clear it. The number comes from a 64-bit counter of the process,
 //   so no two calls ever have the same, and slots start as 0, which no call has. A block takes a slot only
 //   with its own call's number. Whatever an earlier call left there, a killed one or one at the same time on
@@ -48,8 +48,9 @@ constexpr unsigned FULL_WARP = 0xffffffff;
 constexpr int THREADS = 1024;
 constexpr int WARPS = THREADS / WARP_SIZE;
 constexpr int MAX_BLOCKS = 256;  // of a grid: each has a slot, and a thread of every block looks at it
-constexpr int CLUSTER_BLOCKS = 8;
-constexpr int CLUSTER_ITEMS = 8;
+constexpr int CLUSTER_THREADS = 512;
+constexpr int PORTABLE_CLUSTER = 8;  // blocks, which every GPU with clusters allows
+constexpr int MAX_CLUSTER = 16;
 constexpr int CHUNK = 8;  // elements whose exponentials are taken relative to the same maximum
 constexpr int SETS = 16;  // of slots: so many calls at the same time do not disturb each other
 
@@ -90,7 +91,8 @@ struct Partial {
 
 __device__ Partial nothing() { return {-FLT_MAX, 0.0f}; }
 
-struct alignas(16) Slot {
+// A line each: all blocks ask for all slots at once, and this spreads them over the L2.
+struct alignas(128) Slot {
     unsigned long long partial, call;
 };
 
@@ -157,12 +159,16 @@ __device__ Partial warp_combine(Partial p) {
 
 // ---- memory: WIDTH elements at once, 4 where input and output are aligned for it, else 1 ----------------
 
+// What is used ONCE need not stay in a cache.
+enum Use { ONCE, AGAIN };
+
 // What lies behind the vector reads -inf: it is no maximum, and its exponential is 0.
-template <int WIDTH>
+template <int WIDTH, Use USE = AGAIN>
 __device__ void load(float* x, const float* input, long long first, int N) {
     if constexpr (WIDTH == 4) {
         if (first + 4 <= N) {
-            *reinterpret_cast<float4*>(x) = *reinterpret_cast<const float4*>(input + first);
+            const float4* from = reinterpret_cast<const float4*>(input + first);
+            *reinterpret_cast<float4*>(x) = USE == ONCE ? __ldcs(from) : *from;
             return;
         }
     }
@@ -170,11 +176,17 @@ __device__ void load(float* x, const float* input, long long first, int N) {
     for (int i = 0; i < WIDTH; i++) x[i] = first + i < N ? input[first + i] : -INFINITY;
 }
 
-template <int WIDTH>
+template <int WIDTH, Use USE = AGAIN>
 __device__ void store(const float* y, float* output, long long first, int N) {
     if constexpr (WIDTH == 4) {
         if (first + 4 <= N) {
-            *reinterpret_cast<float4*>(output + first) = *reinterpret_cast<const float4*>(y);
+            const float4 value = *reinterpret_cast<const float4*>(y);
+            float4* to = reinterpret_cast<float4*>(output + first);
+            if constexpr (USE == ONCE) {
+                __stcs(to, value);
+            } else {
+                *to = value;
+            }
             return;
         }
     }
@@ -196,10 +208,11 @@ struct Deal {
     __device__ long long first(int round) const { return tile(round) + threadIdx.x * WIDTH; }
 };
 
-template <int WIDTH, int ROUNDS>
+template <int WIDTH, int ROUNDS, Use USE = AGAIN>
 __device__ void load_rounds(float* x, const Task& task, Deal<WIDTH> deal, int round) {
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) load<WIDTH>(x + i * WIDTH, task.input, deal.first(round + i), task.N);
+    for (int i = 0; i < ROUNDS; i++)
+        load<WIDTH, USE>(x + i * WIDTH, task.input, deal.first(round + i), task.N);
 }
 
 // The compiler does not know that this is its argument. Else it would keep the offsets of the loads for the
@@ -211,11 +224,13 @@ __device__ int hidden(int x) {
     return x;
 }
 
-template <int WIDTH, int ROUNDS>
+template <int WIDTH, int ROUNDS, Use USE = AGAIN>
 __device__ void store_rounds(const float* y, const Task& task, Deal<WIDTH> deal, int round) {
     deal.block = hidden(deal.block);
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) store<WIDTH>(y + i * WIDTH, task.output, deal.first(round + i), task.N);
+    for (int i = 0; i < ROUNDS; i++) {
+        store<WIDTH, USE>(y + i * WIDTH, task.output, deal.first(round + i), task.N);
+    }
 }
 
 // ---- what Hopper has ------------------------------------------------------------------------------------
@@ -274,10 +289,6 @@ __device__ void bulk_copy(void* to, const void* from, unsigned bytes, unsigned l
         "l"(from), "r"(bytes), "r"(shared_address(barrier))
         : "memory");
 }
-
-__device__ void bulk_prefetch(const void* from, unsigned bytes) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
 #else
 // Never called: calls depend on HAS_BULK_COPY, and kernels for clusters are not launched.
 __device__ void cluster_arrive() {}
@@ -287,7 +298,6 @@ __device__ void init_barrier(unsigned long long*) {}
 __device__ void publish_barriers() {}
 __device__ void wait_at_barrier(unsigned long long*) {}
 __device__ void bulk_copy(void*, const void*, unsigned, unsigned long long*) {}
-__device__ void bulk_prefetch(const void*, unsigned) {}
 #endif
 
 // ---- slots ----------------------------------------------------------------------------------------------
@@ -347,29 +357,6 @@ __device__ void prefetch(const Slot* slot) {
 
 enum Team { BLOCK, CLUSTER, GRID };
 
-// One block, or one cluster: every warp writes its partial result to all blocks, then combines those of all.
-template <Team TEAM>
-__device__ Partial exchange_near(Partial p) {
-    __shared__ Partial partials[(TEAM == CLUSTER ? CLUSTER_BLOCKS : 1) * WARPS];
-    const int warp = threadIdx.x / WARP_SIZE;
-    const int lane = threadIdx.x % WARP_SIZE;
-    const int warps = blockDim.x / WARP_SIZE;
-    p = warp_combine(p);
-    if constexpr (TEAM == CLUSTER) {
-        cluster_wait();  // for the arrival at the kernel's begin: all blocks are there
-        if (lane < gridDim.x) store_in_cluster(partials + blockIdx.x * warps + warp, lane, p);
-        cluster_arrive();
-        cluster_wait();
-    } else {
-        if (lane == 0) partials[warp] = p;
-        __syncthreads();
-    }
-    const int count = TEAM == CLUSTER ? warps * gridDim.x : warps;
-    p = lane < count ? partials[lane] : nothing();
-    for (int i = lane + WARP_SIZE; i < count; i += WARP_SIZE) p = combine(p, partials[i]);
-    return warp_combine(p);
-}
-
 // Afterwards warp 0 holds the result of its block. `partials` has room for each warp.
 __device__ Partial block_combine(Partial p, Partial* partials) {
     const int lane = threadIdx.x % WARP_SIZE;
@@ -380,6 +367,30 @@ __device__ Partial block_combine(Partial p, Partial* partials) {
         p = warp_combine(lane < blockDim.x / WARP_SIZE ? partials[lane] : nothing());
     }
     return p;
+}
+
+// Every warp combines the results of all: one barrier, and nobody waits for a first warp.
+__device__ Partial exchange_in_block(Partial p) {
+    __shared__ Partial partials[WARPS];
+    const int lane = threadIdx.x % WARP_SIZE;
+    p = warp_combine(p);
+    if (lane == 0) partials[threadIdx.x / WARP_SIZE] = p;
+    __syncthreads();
+    return warp_combine(lane < blockDim.x / WARP_SIZE ? partials[lane] : nothing());
+}
+
+// Every block writes its result to all. Its warps come together first: the fewer stores cross the cluster,
+// the better, even if that takes one more barrier.
+__device__ Partial exchange_in_cluster(Partial p) {
+    __shared__ Partial own[WARPS];
+    __shared__ Partial partials[MAX_CLUSTER];
+    const int lane = threadIdx.x % WARP_SIZE;
+    p = block_combine(p, own);
+    cluster_wait();  // for the arrival at the kernel's begin: all blocks are there
+    if (threadIdx.x < gridDim.x) store_in_cluster(partials + blockIdx.x, threadIdx.x, p);
+    cluster_arrive();
+    cluster_wait();
+    return warp_combine(lane < gridDim.x ? partials[lane] : nothing());
 }
 
 // This thread's share of what a block has to read, read by this one in its place.
@@ -463,7 +474,7 @@ __global__ void __launch_bounds__(THREADS, 1) softmax_kernel(Task task) {
 
     // Loads first, all of them; each chunk is worked on as soon as it has come.
     alignas(16) float x[ITEMS];
-    load_rounds<WIDTH, ROUNDS>(x, task, deal, 0);
+    load_rounds<WIDTH, ROUNDS, ONCE>(x, task, deal, 0);
     Partial sum = nothing();
     float maxima[CHUNKS];
 #pragma unroll
@@ -471,8 +482,10 @@ __global__ void __launch_bounds__(THREADS, 1) softmax_kernel(Task task) {
 
     if constexpr (TEAM == GRID) {
         sum = exchange_in_grid<WIDTH>(sum, task);
+    } else if constexpr (TEAM == CLUSTER) {
+        sum = exchange_in_cluster(sum);
     } else {
-        sum = exchange_near<TEAM>(sum);
+        sum = exchange_in_block(sum);
     }
 
     const float inverse = 1.0f / sum.l;
@@ -518,14 +531,10 @@ __global__ void __launch_bounds__(LONG_THREADS, 1) long_softmax_kernel(Task task
                                                  : 0;
                 bulk_copy(kept + i * tile, task.input + begin, vectors * 16, barriers + i);
             }
-            for (int i = 0; i < REST_GROUP; i++) {
-                const long long begin = deal.tile(shared_end + i);
-                if (begin + tile <= task.N) bulk_prefetch(task.input + begin, tile * 4);
-            }
         }
     }
     alignas(16) float x[ITEMS];
-    load_rounds<WIDTH, ROUNDS>(x, task, deal, 0);
+    load_rounds<WIDTH, ROUNDS, ONCE>(x, task, deal, 0);
     if constexpr (IS_BULK) __syncthreads();  // the barriers are there
     Partial sum = nothing();
     float maxima[CHUNKS];
@@ -555,10 +564,6 @@ __global__ void __launch_bounds__(LONG_THREADS, 1) long_softmax_kernel(Task task
     int end = shared_end;
     for (; deal.tile(end) < task.N; end += REST_GROUP) {
         alignas(16) float v[REST_GROUP * WIDTH];
-        if (IS_BULK && threadIdx.x < REST_GROUP) {
-            const long long begin = deal.tile(end + REST_GROUP + threadIdx.x);
-            if (begin + tile <= task.N) bulk_prefetch(task.input + begin, tile * 4);
-        }
         load_rounds<WIDTH, REST_GROUP>(v, task, deal, end);
         add<REST_GROUP * WIDTH>(sum, v);
     }
@@ -570,13 +575,13 @@ __global__ void __launch_bounds__(LONG_THREADS, 1) long_softmax_kernel(Task task
         alignas(16) float v[REST_GROUP * WIDTH];
         load_rounds<WIDTH, REST_GROUP>(v, task, deal, round);
         finish<REST_GROUP * WIDTH>(v, sum, inverse);
-        store_rounds<WIDTH, REST_GROUP>(v, task, deal, round);
+        store_rounds<WIDTH, REST_GROUP, ONCE>(v, task, deal, round);
     }
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++) {
         scale<LONG_CHUNK>(x + i * LONG_CHUNK, exp_of(maxima[i] - sum.m) * inverse);
     }
-    store_rounds<WIDTH, ROUNDS>(x, task, deal, 0);
+    store_rounds<WIDTH, ROUNDS, ONCE>(x, task, deal, 0);
     for (int round = ROUNDS; round < shared_end && deal.tile(round) < task.N; round++) {
         alignas(16) float v[WIDTH];
         const long long first = deal.first(round);
@@ -584,7 +589,7 @@ __global__ void __launch_bounds__(LONG_THREADS, 1) long_softmax_kernel(Task task
         load<WIDTH>(v, is_whole ? kept + (round - ROUNDS) * tile : task.input, is_whole ? 0 : first,
                     is_whole ? WIDTH : task.N);
         finish<WIDTH>(v, sum, inverse);
-        store<WIDTH>(v, task.output, first, task.N);
+        store<WIDTH, ONCE>(v, task.output, first, task.N);
     }
 }
 
@@ -617,22 +622,27 @@ const Device& this_device() {
 
 int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
 
-// Whether it was launched: a GPU in use may have no room for a cluster.
-bool launch_cluster(const Task& task) {
+// Whether it was launched: a GPU in use may have no room for a cluster, or none of that size.
+template <int ITEMS>
+bool launch_cluster(const Task& task, int blocks) {
 #ifdef CUDACPU
     return false;
 #else
+    const auto kernel = softmax_kernel<CLUSTER, ITEMS>;
+    if (blocks > PORTABLE_CLUSTER) {
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    }
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = CLUSTER_BLOCKS;
+    attribute.val.clusterDim.x = blocks;
     attribute.val.clusterDim.y = 1;
     attribute.val.clusterDim.z = 1;
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(CLUSTER_BLOCKS);
-    config.blockDim = dim3(divide_up(task.N, CLUSTER_BLOCKS * CLUSTER_ITEMS * WARP_SIZE) * WARP_SIZE);
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(divide_up(task.N, blocks * ITEMS * WARP_SIZE) * WARP_SIZE);
     config.attrs = &attribute;
     config.numAttrs = 1;
-    if (cudaLaunchKernelEx(&config, softmax_kernel<CLUSTER, CLUSTER_ITEMS>, task) == cudaSuccess) return true;
+    if (cudaLaunchKernelEx(&config, kernel, task) == cudaSuccess) return true;
     cudaGetLastError();  // the grid that follows must not be blamed for it
     return false;
 #endif
@@ -666,8 +676,11 @@ void launch(const Task& task) {
         launch_long<LONG_CHUNK, 1>(task, blocks, device.shared_bytes);
     } else if (task.N <= THREADS * 4) {
         softmax_kernel<BLOCK, 4><<<1, divide_up(task.N, 4 * WARP_SIZE) * WARP_SIZE>>>(task);
-    } else if (task.N <= CLUSTER_BLOCKS * THREADS * CLUSTER_ITEMS && device.has_clusters &&
-               launch_cluster(task)) {
+    } else if (device.has_clusters && task.N <= PORTABLE_CLUSTER * CLUSTER_THREADS * 4 &&
+               launch_cluster<4>(task, PORTABLE_CLUSTER)) {
+        return;
+    } else if (device.has_clusters && task.N <= MAX_CLUSTER * CLUSTER_THREADS * 8 &&
+               launch_cluster<8>(task, MAX_CLUSTER)) {
         return;
     } else if (task.N <= at_once * 4) {
         launch_grid<4>(task);

@@ -33,7 +33,7 @@ def rows():
 def test_every_element_has_one_place_and_only_the_last_tile_of_a_program_may_be_partial(vector, sms):
     for N in (1, 1023, 1025, 16_384, 16_385, 65_537, 500_000, 4_325_377, 10**8, 2**31 - 1):
         cut = vector.plan(N, sms)
-        assert 1 <= cut.programs <= 2 * sms
+        assert 1 <= cut.programs <= 4 * sms
         assert cut.programs * cut.tiles * cut.elements >= N
         # Those before the last are read without a mask: all of them end before N.
         assert cut.programs * (cut.tiles - 1) * cut.elements < N
@@ -42,10 +42,14 @@ def test_every_element_has_one_place_and_only_the_last_tile_of_a_program_may_be_
 
 def test_short_vectors_have_nobody_to_meet_and_longer_ones_fill_the_gpu(vector):
     assert vector.plan(1024, 132) == (1, 8, 1, 1)
-    assert vector.plan(16_384, 132) == (1, 32, 4, 1)
-    assert vector.plan(65_536, 132) == (64, 8, 1, 1)
-    assert vector.plan(500_000, 132) == (123, 16, 2, 1)
-    assert vector.plan(2**22, 132) == (256, 16, 8, 1)
+    assert vector.plan(4096, 132) == (1, 8, 4, 1)
+    assert vector.plan(16_384, 132) == (32, 4, 1, 1)
+    assert vector.plan(65_536, 132) == (128, 4, 1, 1)
+    assert vector.plan(262_144, 132) == (128, 8, 2, 1)
+    assert vector.plan(500_000, 132) == (123, 8, 4, 1)
+    assert vector.plan(2**20, 132) == (256, 8, 4, 1)
+    assert vector.plan(2**22, 132) == (512, 8, 8, 1)
+    assert vector.plan(2**23, 132) == (528, 8, 8, 2)
     assert vector.plan(2**26, 132) == (264, 16, 8, 16)
 
 
@@ -182,12 +186,14 @@ for path, name, capability, constants, options in json.loads(sys.argv[1]):
 def test_the_kernels_compile_for_old_and_new_gpus_and_load_16_bytes_at_a_time(tmp_path):
     """Triton compiles for a GPU where there is none."""
     resident = {"ROWS": 8, "COLUMNS": 2048, "PROGRAMS": 264, "PADDED": 512, "STAGES": 1}
+    smaller = {"ROWS": 8, "COLUMNS": 1024, "PROGRAMS": 528, "PADDED": 1024, "STAGES": 1}
     team = {"WIDTH": 4, "TEAM": 16, "PADDED_TEAM": 32, "BLOCK": 16_384}
     tile = {"WIDTH": 4, "ROWS": 2, "BLOCK": 1024}
     cooperative = {"num_warps": 16, "maxnreg": 64, "launch_cooperative_grid": True}
     kernels = [
         (str(VECTOR), "resident_kernel", 90, resident, cooperative),
         (str(VECTOR), "resident_kernel", 75, resident, cooperative),
+        (str(VECTOR), "resident_kernel", 90, smaller, cooperative | {"num_warps": 8}),
         (str(ROWS), "team_kernel", 90, team, cooperative),
         (str(ROWS), "team_kernel", 75, team, cooperative),
         (str(ROWS), "tile_kernel", 80, tile, {"num_warps": 4}),

@@ -7,9 +7,10 @@ Idea     Every program reads its part of the vector and keeps it in registers: p
          the words of all others: M = max m, L = sum of l exp(m - M). It multiplies what it holds by exp(m - M) / L.
          A longer vector is walked over in tiles, of which the last stays in registers; the second walk goes backwards,
          over what the L2 has kept.
-Launch   One program up to 16,384 elements: nobody to meet. Then one on each SM, with a tile as small as that allows;
-         beyond 16,384 elements a program, two on an SM, and they walk. All must run at once, since they wait for each
-         other: the launch is cooperative, and where it is refused two kernels do the same.
+Launch   One program up to 4,096 elements: nobody to meet. Then one on each SM, with a tile as small as that allows, up
+         to 2,048 elements; then two and four on an SM, with larger tiles and more of them (`WAYS`). All must run at
+         once, since they wait for each other: the launch is cooperative, and where it is refused two kernels do the
+         same.
 Exchange Two sets of words, used in turns, and a count of exchanges that outlives the launch. l is never negative: its
          sign tells the parity of count / 2, so that a word is known to be new without ever being cleared. A set is
          written again only after all have read it: who writes has seen everyone's word in the other set. Each stream,
@@ -37,7 +38,7 @@ import triton.language as tl
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 WARP_SIZE = 32
 VECTOR = 4  # elements that a thread loads at once: 16 bytes
-REGISTERS = 64  # of a thread, at most, where two programs of 16 warps share an SM
+REGISTERS = 64  # of a thread, at most, where programs of 32 warps in all share an SM
 STAGES = 1  # of the walks: 1, nothing is loaded ahead through shared memory
 
 
@@ -58,22 +59,34 @@ class Plan(NamedTuple):
         return self.rows * self.columns
 
 
-# Warps, and rows of a tile: by one program alone, and by one or two programs on each SM.
-ALONE = ((8, 1), (16, 1), (32, 1), (32, 2), (32, 4))
-SHARED = ((8, 1), (8, 2), (16, 2), (16, 4), (16, 8))
+# By one program alone: warps and rows of its tile. Few warps, for all of them wait at each barrier.
+ALONE = ((8, 1), (8, 4))
+
+
+class Way(NamedTuple):
+    """Of several programs: as many on each SM, each of which takes at most so many tiles."""
+
+    num_warps: int
+    rows: int
+    on_an_sm: int
+    tiles: float
+
+
+WAYS = (Way(4, 1, 1, 1), Way(8, 2, 1, 1), Way(8, 4, 2, 1), Way(8, 8, 4, 2), Way(16, 8, 2, float("inf")))
 
 
 def plan(N: int, sms: int) -> Plan:
-    """The smallest tile that holds a short vector in one program, or a longer one in one program on each SM."""
+    """One program for a short vector; for a longer one the smallest tiles that programs on all SMs can take."""
     for num_warps, rows in ALONE:
         if num_warps * WARP_SIZE * VECTOR * rows >= N:
             return Plan(1, num_warps, rows, 1)
-    for num_warps, rows in SHARED:
-        one = Plan(1, num_warps, rows, 1)
-        if triton.cdiv(N, one.elements) <= sms:
+    for way in WAYS:
+        one = Plan(1, way.num_warps, way.rows, 1)
+        tiles = triton.cdiv(N, one.elements)
+        at_once = way.on_an_sm * sms
+        if tiles <= at_once * way.tiles:
             break
-    tiles = triton.cdiv(N, one.elements)
-    programs = min(tiles, 2 * sms)
+    programs = min(tiles, at_once)
     return one._replace(programs=programs, tiles=triton.cdiv(tiles, programs))
 
 
