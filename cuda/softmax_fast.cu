@@ -13,7 +13,7 @@
 //          most one block per multiprocessor, which exchanges (m, l) through slots in global memory. What
 //          registers do not hold waits in shared memory, filled by bulk copies that run beside the
 //          arithmetic; what that does not hold is read a second time, backwards, since what was read last is
-//          still in the L2. Everything else is read and written as what nobody needs again.
+//          still in the L2, which all other accesses of that kernel leave to it.
 // Traffic  1 read and 1 write while the vector fits on the chip (132 multiprocessors: 11.9 million elements),
 //          2 reads and 1 write of what is beyond that, less what the L2 still has.
 // Limit    Up to some ten thousand elements latency: launch, memory, exchange, one after the other. Then the

@@ -42,6 +42,26 @@ def test_the_leaderboard_is_the_measurement():
     assert f"Triton {machine['triton']}" in README
 
 
+@pytest.mark.parametrize(("folder", "language"), [("cuda", "cuda"), ("triton_solutions", "triton")])
+def test_the_tables_of_the_trial_are_the_measurement(folder, language):
+    document = json.loads((ROOT / "tests" / "measurements" / "softmax-fast-trial-h200.json").read_text())
+    text = (ROOT / folder / "README.md").read_text()
+    assert document["date"] in text
+    table = text.split(f"<!-- table: {language} -->\n")[1].split("\n\n")[0].splitlines()[2:]
+    assert len(table) == len(document[language])
+    for line, (N, times) in zip(table, document[language].items(), strict=True):
+        shown, copy, best, variant, target, word = (cell.strip() for cell in line.strip("|").split("|"))
+        assert shown == f"{int(N):,}"
+        assert copy == f"{min(us for name, us in times.items() if name.startswith(('copy', 'mul'))):.2f}"
+        others = ("copy", "mul", "nowait", "empty", "torch", "S1")
+        right = {name: us for name, us in times.items() if not name.startswith(others)}
+        assert times[variant] == min(right.values())
+        assert best == f"{times[variant]:.2f}"
+        wanted = float(copy) + float(target[7:]) if "+" in target else float(copy) * float(target.split()[0])
+        missed = times[variant] - wanted
+        assert word == (f"missed by {missed:.2f}" if missed > 0 else "reached"), line
+
+
 def test_the_pictures_are_those_of_the_measurements():
     folder = ROOT / "tests" / "measurements"
     pictures = sorted(folder.glob("*.png"))
