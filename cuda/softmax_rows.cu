@@ -9,14 +9,15 @@
 //          shared memory. Each warp reduces its part to a pair (m, l), l = sum of exp(x - m); pairs combine
 //          to M = max m and L = sum of l exp(m - M), so that one exchange, behind one barrier, serves both
 //          maximum and sum.
-// Launch   Rows of up to 4 KB: teams of 4 to 32 lanes, each with a row of its own, in blocks of 8 warps. Then
-//          a block of as many warps as a row needs, 128 bytes a thread. Then clusters, of so many blocks that
-//          two blocks fit on an SM: while one waits for its loads, or for the others, the other works. Where
-//          rows are too few to fill the GPU, more blocks share one. The GPU is asked how many may.
+// Launch   Rows of up to 2 KB: teams of 4 to 32 lanes, each with a row of its own, in blocks of 4 warps. Then
+//          a block of as many warps as a row needs, 64 bytes a thread, from 8 KB on 128. Then clusters, of as
+//          few blocks as hold a row: an exchange costs the more the more take part. Where rows are too few to
+//          fill the GPU, more blocks share one. The GPU is asked how many may.
 // Traffic  1 read and 1 write: the least there is. What exceeds a cluster's registers (2 MB), and on a GPU
 //          without clusters a block's registers and its shared memory, is read twice.
 // Access   16 bytes at a time where every row of input and output begins at a multiple of 16 bytes, else one
-//          element. Each warp takes a part of the row in one piece.
+//          element. Each warp takes a part of the row in one piece. Loads and stores are plain ones: those
+//          that tell the caches to keep nothing (`__ldcs`, `__stcs`) cost 5 to 10 % here.
 // Limit    Memory bandwidth, given enough rows.
 // Types    float here; softmax_rows_f16.cu and softmax_rows_bf16.cu include this file with another ELEMENT.
 //          All arithmetic is in float32, rounded once. Halves stay packed while they wait, and their
@@ -52,11 +53,13 @@ constexpr int MAX_WARPS = MAX_THREADS / WARP_SIZE;
 constexpr int MAX_CLUSTER = 16;
 constexpr unsigned FULL_WARP = 0xffffffff;
 
-constexpr int TEAM_THREADS = 256;  // at most, of a block whose teams of lanes have a row each
-constexpr int BLOCK_WORDS = 32;    // that a thread of a block keeps
-constexpr int BLOCK_ITEMS = BLOCK_WORDS * PER_WORD;
-constexpr int BLOCK_COLUMNS = 512 * BLOCK_ITEMS;  // such that two blocks fit in the registers of an SM
-constexpr int FULL_BLOCK_COLUMNS = MAX_THREADS * BLOCK_ITEMS;
+constexpr int TEAM_THREADS = 128;  // at most, of a block whose teams of lanes have a row each
+constexpr int TEAM_WORDS = 16;     // at most, that a thread of it keeps
+constexpr int SMALL_WORDS = 16;    // that a thread of a block keeps of a row of up to
+constexpr int SMALL_COLUMNS = 2048 * PER_WORD;
+constexpr int SMALL_THREADS = SMALL_COLUMNS / (SMALL_WORDS * PER_WORD);
+constexpr int BLOCK_WORDS = 32;  // and of a wider one: all that its registers hold
+constexpr int BLOCK_COLUMNS = MAX_THREADS * BLOCK_WORDS * PER_WORD;
 constexpr int LEAST_PART = 2048;  // columns below which a row is not divided further among blocks
 constexpr int TILE_WORDS = 16;    // of rows that registers do not hold, what a thread takes at once, and
 constexpr int TILE = MAX_THREADS * TILE_WORDS * PER_WORD;  // what a block does
@@ -154,8 +157,6 @@ __device__ void store_element(Element* to, unsigned word, int place) {
     *to = element;
 }
 
-// Read once, written once (`__ldcs`, `__stcs`): the caches shall not keep it.
-//
 // A part of a row, of `length` elements, is dealt out to threads: WIDTH neighbouring elements to each, in
 // turns. What lies behind it reads -inf: it is no maximum, and its exponential is 0.
 template <int WORDS, int WIDTH, int TEAM>
@@ -173,7 +174,7 @@ __device__ void load(unsigned* x, const Element* part, int length, int lane) {
 #pragma unroll
         for (int word = 0; word < WORDS; word += 4) {
             if (word / 4 * TEAM >= whole) continue;
-            const uint4 four = __ldcs(from + word / 4 * TEAM);
+            const uint4 four = from[word / 4 * TEAM];
             x[word] = four.x, x[word + 1] = four.y, x[word + 2] = four.z, x[word + 3] = four.w;
         }
         if (length % WIDE != 0) {  // the last few, by one lane
@@ -208,7 +209,7 @@ __device__ void store(const unsigned* y, Element* part, int length, int lane) {
 #pragma unroll
         for (int word = 0; word < WORDS; word += 4) {
             if (word / 4 * TEAM >= whole) continue;
-            __stcs(to + word / 4 * TEAM, make_uint4(y[word], y[word + 1], y[word + 2], y[word + 3]));
+            to[word / 4 * TEAM] = make_uint4(y[word], y[word + 1], y[word + 2], y[word + 3]);
         }
         if (length % WIDE != 0) {
             const int last = length / WIDE;
@@ -288,11 +289,11 @@ __device__ void scale(unsigned* x, float max, float factor) {
 
 // ---- narrow rows: a team of lanes has a row ---------------------------------------------------------------
 
-// Blocks that shall fit on an SM at once: what a kernel may take of the registers follows from it.
-constexpr int team_blocks(int words) { return words >= 32 ? 4 : words >= 16 ? 6 : 8; }
+constexpr int TEAM_BLOCKS = 12;  // that shall fit on an SM at once: so a thread may take 40 registers.
+                                 // (sm_75 holds fewer threads: ptxas says that it ignores such a wish.)
 
 template <int TEAM, int WORDS, int WIDTH>
-__global__ void __launch_bounds__(TEAM_THREADS, team_blocks(WORDS)) team_per_row(Matrices m) {
+__global__ void __launch_bounds__(TEAM_THREADS, TEAM_BLOCKS) team_per_row(Matrices m) {
     const long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / TEAM) + threadIdx.x / TEAM;
     const int n_cols = row < m.n_rows ? m.n_cols : 0;  // nobody may be missing from a shuffle
     const int lane = threadIdx.x % TEAM;
@@ -304,8 +305,7 @@ __global__ void __launch_bounds__(TEAM_THREADS, team_blocks(WORDS)) team_per_row
     store<WORDS, WIDTH, TEAM>(x, m.output + row * m.output_stride, n_cols, lane);
 }
 
-// ---- wider rows: a block, or the blocks of a cluster, have one
-// ------------------------------------------------
+// ---- wider rows: a block, or the blocks of a cluster, have one ------------------------------------------
 
 // The blocks that share a row, and how they tell each other. Without clusters a block is alone.
 template <bool IS_CLUSTER>
@@ -363,8 +363,14 @@ __device__ float shift(float max) { return max == -INFINITY ? 0.0f : max; }
 template <int WORDS>
 constexpr int chunk = WARP_SIZE * WORDS * PER_WORD;
 
+// Threads at most, and blocks that shall fit on an SM at once: 2,048 threads of 32 registers, or half as many
+// of 64.
+constexpr int most_threads(int words) { return words <= SMALL_WORDS ? SMALL_THREADS : MAX_THREADS; }
+constexpr int least_blocks(int words) { return words <= SMALL_WORDS ? 2048 / SMALL_THREADS : 1; }
+
 template <int WORDS, int WIDTH, bool IS_CLUSTER>
-__global__ void __launch_bounds__(MAX_THREADS) block_per_row(Matrices m, int part) {
+__global__ void __launch_bounds__(most_threads(WORDS), least_blocks(WORDS))
+    block_per_row(Matrices m, int part) {
     const Company<IS_CLUSTER> company;
     const long long row = blockIdx.x / company.size;
     const long long begin =
@@ -469,8 +475,7 @@ int part_of(int n_cols, int blocks) {
     return static_cast<int>(part < INT32_MAX ? part : INT32_MAX / line * line);
 }
 
-// How many blocks share a row: as many as it takes for two of them to fit on an SM, and more where rows are
-// few.
+// How many blocks share a row: as few as hold it, and more where rows are few.
 int blocks_per_row(int n_rows, int n_cols, int sms, int largest_cluster) {
     int blocks = 1;
     while (blocks < largest_cluster && part_of(n_cols, blocks) > BLOCK_COLUMNS) blocks *= 2;
@@ -481,7 +486,10 @@ int blocks_per_row(int n_rows, int n_cols, int sms, int largest_cluster) {
     return blocks;
 }
 
-int block_threads(int part) { return divide_up(part, chunk<BLOCK_WORDS>) * WARP_SIZE; }
+template <int WORDS>
+int block_threads(int part) {
+    return divide_up(part, chunk<WORDS>) * WARP_SIZE;
+}
 
 #ifdef CUDACPU
 
@@ -535,11 +543,11 @@ void launch_cluster(Kernel kernel, const Matrices& m, int threads, int blocks) {
 
 #endif
 
-template <int TEAM, int VECTORS, int WIDTH>
+template <int TEAM, int WORDS, int WIDTH>
 void launch_teams(const Matrices& m, const Gpu& gpu) {
     int threads = TEAM_THREADS;
     while (threads > WARP_SIZE && m.n_rows / (threads / TEAM) < gpu.sms) threads /= 2;
-    team_per_row<TEAM, VECTORS * 4, WIDTH><<<divide_up(m.n_rows, threads / TEAM), threads>>>(m);
+    team_per_row<TEAM, WORDS, WIDTH><<<divide_up(m.n_rows, threads / TEAM), threads>>>(m);
 }
 
 template <int WIDTH>
@@ -549,10 +557,12 @@ void launch_blocks(const Matrices& m, const Gpu& gpu) {
     const int largest = may_share ? largest_cluster(cluster_kernel, gpu) : 1;
     const int blocks = blocks_per_row(m.n_rows, m.n_cols, gpu.sms, largest);
     const int part = part_of(m.n_cols, blocks);
-    if (part <= FULL_BLOCK_COLUMNS && blocks > 1) {
-        launch_cluster(cluster_kernel, m, block_threads(part), blocks);
-    } else if (part <= FULL_BLOCK_COLUMNS) {
-        block_per_row<BLOCK_WORDS, WIDTH, false><<<m.n_rows, block_threads(part)>>>(m, part);
+    if (part <= BLOCK_COLUMNS && blocks > 1) {
+        launch_cluster(cluster_kernel, m, block_threads<BLOCK_WORDS>(part), blocks);
+    } else if (part <= SMALL_COLUMNS) {
+        block_per_row<SMALL_WORDS, WIDTH, false><<<m.n_rows, block_threads<SMALL_WORDS>(part)>>>(m, part);
+    } else if (part <= BLOCK_COLUMNS) {
+        block_per_row<BLOCK_WORDS, WIDTH, false><<<m.n_rows, block_threads<BLOCK_WORDS>(part)>>>(m, part);
     } else if (blocks > 1) {
         const auto long_kernel = block_per_long_row<WIDTH, true, false>;
         launch_cluster(long_kernel, m, MAX_THREADS, largest_cluster(long_kernel, gpu));
@@ -571,20 +581,17 @@ void launch_blocks(const Matrices& m, const Gpu& gpu) {
 template <int WIDTH>
 void launch(const Matrices& m) {
     const Gpu gpu = describe_gpu();
-    if (m.n_cols <= 4 * WIDE) {
-        launch_teams<4, 1, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 8 * WIDE) {
-        launch_teams<8, 1, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 16 * WIDE) {
-        launch_teams<16, 1, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 32 * WIDE) {
-        launch_teams<32, 1, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 64 * WIDE) {
-        launch_teams<32, 2, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 128 * WIDE) {
-        launch_teams<32, 4, WIDTH>(m, gpu);
-    } else if (m.n_cols <= 256 * WIDE) {
-        launch_teams<32, 8, WIDTH>(m, gpu);
+    const int words = divide_up(m.n_cols, PER_WORD);
+    if (words <= 4 * 4) {
+        launch_teams<4, 4, WIDTH>(m, gpu);
+    } else if (words <= 4 * TEAM_WORDS) {
+        launch_teams<4, TEAM_WORDS, WIDTH>(m, gpu);
+    } else if (words <= 8 * TEAM_WORDS) {
+        launch_teams<8, TEAM_WORDS, WIDTH>(m, gpu);
+    } else if (words <= 16 * TEAM_WORDS) {
+        launch_teams<16, TEAM_WORDS, WIDTH>(m, gpu);
+    } else if (words <= 32 * TEAM_WORDS) {
+        launch_teams<32, TEAM_WORDS, WIDTH>(m, gpu);
     } else {
         launch_blocks<WIDTH>(m, gpu);
     }

@@ -54,14 +54,28 @@ def test_short_vectors_have_nobody_to_meet_and_longer_ones_fill_the_gpu(vector):
 
 
 def test_rows_get_a_tile_a_team_or_a_walk(rows):
-    assert rows.plan(256, 264) == ("tile", 8, 1, 256, 4)
-    assert rows.plan(1000, 264) == ("tile", 2, 1, 1024, 4)
-    assert rows.plan(32_768, 264) == ("tile", 1, 1, 32_768, 32)
-    assert rows.plan(32_769, 264) == ("team", 1, 3, 16_384, 16)
-    assert rows.plan(262_144, 264) == ("team", 1, 16, 16_384, 16)
-    assert rows.plan(262_144, 15).kind == "walk"  # a GPU that does not hold a team
-    assert rows.plan(32_769, 0).kind == "walk"  # no GPU
-    assert rows.plan(10**7, 10**6).kind == "walk"
+    gpu = rows.Gpu(132, 1024)
+    assert rows.plan(10**6, 256, 4, gpu) == ("tile", 4, 1, 256, 1)
+    assert rows.plan(4096, 1000, 4, gpu) == ("tile", 1, 1, 1024, 1)
+    assert rows.plan(64, 1000, 4, gpu) == ("tile", 1, 1, 1024, 2)  # few rows
+    assert rows.plan(4096, 1025, 2, gpu) == ("tile", 1, 1, 2048, 4)
+    assert rows.plan(4096, 32_768, 4, gpu) == ("tile", 1, 1, 32_768, 32)
+    assert rows.plan(4096, 32_769, 4, gpu) == ("team", 1, 3, 16_384, 16)
+    assert rows.plan(4096, 262_144, 4, gpu) == ("team", 1, 16, 16_384, 16)
+    assert rows.plan(4096, 16_384, 2, gpu).kind == "tile"
+    assert rows.plan(4096, 32_768, 2, gpu) == ("team", 1, 4, 8_192, 8)  # halves
+    assert rows.plan(4096, 131_072, 2, gpu) == ("team", 1, 16, 8_192, 8)
+    assert rows.plan(4096, 131_073, 2, gpu) == ("team", 1, 9, 16_384, 16)
+    assert rows.plan(4096, 262_144, 4, rows.Gpu(7, 1024)).kind == "walk"  # a GPU that does not hold a team
+    assert rows.plan(4096, 32_769, 4, rows.Gpu(1, 0)).kind == "walk"  # no GPU
+    assert rows.plan(1, 10**7, 4, rows.Gpu(10**6, 1024)).kind == "walk"
+
+
+def test_no_program_takes_more_warps_than_there_are(rows):
+    for item_bytes in (2, 4):
+        for n_cols in (1, 33, 1025, 5000, 16_384, 16_385, 32_768, 65_536, 10**6):
+            for n_rows in (1, 10**6):
+                assert 1 <= rows.plan(n_rows, n_cols, item_bytes, rows.Gpu(132, 1024)).num_warps <= 32
 
 
 def test_the_width_divides_all_sizes(rows):

@@ -199,15 +199,16 @@ def test_on_a_gpu_the_cuda_solves_take_wide_rows(cli, dtype, case):
 SOURCES = {"float32": "softmax_rows.cu", "float16": "softmax_rows_f16.cu", "bfloat16": "softmax_rows_bf16.cu"}
 
 
-# Of float32, 1,024 columns are the last that a warp takes and 32,768 that a block keeps in registers; on the CPU layer
-# a block may have 227 KB of shared memory, 53,248 columns in whole tiles. Of half types it is twice as many.
+# Of float32, 512 columns are the last that a warp takes, 2,048 that threads of few words do and 32,768 that a block
+# keeps in registers; on the CPU layer a block may have 227 KB of shared memory, 53,248 columns in whole tiles. Of half
+# types it is twice as many.
 @pytest.mark.parametrize("gaps", [(0, 0), (4, 12), (8, 16), (3, 1)])
 @pytest.mark.parametrize(
     ("dtype", "columns"),
     [
-        *(("float32", columns) for columns in (1024, 1025, 1027, 32_768, 32_769, 53_248, 53_249, 100_003)),
-        *(("float16", columns) for columns in (2048, 2049, 65_536, 65_537, 131_072)),
-        *(("bfloat16", columns) for columns in (2050, 65_543, 131_072)),
+        *(("float32", columns) for columns in (512, 513, 2048, 2051, 32_768, 32_769, 53_248, 53_249, 100_003)),
+        *(("float16", columns) for columns in (1024, 1025, 4096, 4097, 65_536, 65_537, 131_072)),
+        *(("bfloat16", columns) for columns in (1026, 4100, 65_543, 131_072)),
     ],
 )
 def test_the_cuda_solves_take_rows_of_any_width(dtype, columns, gaps):
@@ -254,7 +255,7 @@ extern "C" void solve(const float* input, float* output, int n_rows, int n_cols,
     const int blocks = blocks_per_row(n_rows, n_cols, sms, largest);
     output[0] = blocks;
     output[1] = part_of(n_cols, blocks);
-    output[2] = block_threads(part_of(n_cols, blocks));
+    output[2] = block_threads<BLOCK_WORDS>(part_of(n_cols, blocks));
 }}
 """
 
@@ -281,17 +282,17 @@ def arithmetic(tmp_path_factory):
     ("dtype", "rows", "columns", "sms", "largest", "expected"),
     [
         ("float32", 4096, 1025, 132, 16, (1, 1056, 64)),
-        ("float32", 4096, 16_384, 132, 16, (1, 16_384, 512)),
-        ("float32", 4096, 16_385, 132, 16, (2, 8_224, 288)),
-        ("float32", 1024, 262_144, 132, 16, (16, 16_384, 512)),
-        ("float32", 1024, 262_144, 132, 8, (8, 32_768, 1024)),  # a GPU whose clusters end at 8: one block on an SM
+        ("float32", 4096, 32_768, 132, 16, (1, 32_768, 1024)),
+        ("float32", 4096, 32_769, 132, 16, (2, 16_416, 544)),
+        ("float32", 1024, 262_144, 132, 16, (8, 32_768, 1024)),
+        ("float32", 1024, 262_144, 132, 4, (4, 65_536, 2048)),  # a GPU whose clusters end at 4: read twice
         ("float32", 1024, 32_768, 40, 1, (1, 32_768, 1024)),  # none
         ("float32", 4096, 12_672, 132, 16, (1, 12_672, 416)),
         ("float32", 1, 16_384, 132, 16, (8, 2_048, 64)),  # few rows: more blocks for each, of at least 2,048 columns
         ("float32", 100, 16_384, 132, 16, (2, 8_192, 256)),
         ("float32", 132, 16_384, 132, 16, (1, 16_384, 512)),
-        ("float16", 4096, 32_768, 132, 16, (1, 32_768, 512)),
-        ("float16", 1024, 262_144, 132, 16, (8, 32_768, 512)),
+        ("float16", 4096, 65_536, 132, 16, (1, 65_536, 1024)),
+        ("float16", 1024, 262_144, 132, 16, (4, 65_536, 1024)),
     ],
 )
 def test_a_row_gets_the_blocks_that_its_width_and_the_gpu_ask_for(

@@ -8,8 +8,10 @@ Idea     A row is read once, stays in registers, and is written once. What holds
          its part, l = sum of exp(x - m), as one 64-bit word, which is data and flag at once, and waits for the others':
          M = max m, L = sum of l exp(m - M). This is a thread-block cluster made of global memory.
          Walk: a row that even teams cannot hold is read twice by one program.
-Launch   Tile: a program for every few rows, 64 bytes a thread. Team: as many programs as the GPU holds at once, and a
-         cooperative launch, which is refused where they do not all fit: they wait for each other, so that all must run.
+Launch   Tile: a program for every 1,024 elements of narrow rows, of one warp: the fewer warps, the cheaper the
+         reductions; else one for every row, 64 bytes a thread as float32. Team: as many programs as the GPU holds at
+         once, and a cooperative launch, which is refused where they do not all fit: they wait for each other, so that
+         all must run.
 Exchange A team has two sets of words, used in turns, and a count of exchanges that outlives the launch. A word's lowest
          bit of the sign of l, which is never negative, is the parity of count / 2: so a word is known to be new without
          ever being cleared. A set is written again only after all have read it: who writes has seen everyone's word in
@@ -17,9 +19,10 @@ Exchange A team has two sets of words, used in turns, and a count of exchanges t
 Traffic  1 read and 1 write; 2 reads and 1 write where a row is walked over. Half types are computed in float32.
 Access   The launch passes sizes divided by WIDTH and the kernel multiplies them again: so Triton knows that rows begin
          at multiples of it and moves 16 bytes at a time, which it would not for 1,000 columns.
-Limit    Memory bandwidth, given enough rows. What Triton keeps from us: a cluster's distributed shared memory, so that
-         teams exchange through the L2; half types packed in registers, where they wait as float32; blocks that are no
-         power of two: a row of 12,672 columns takes the registers of 16,384.
+Limit    Memory bandwidth, given enough rows; the waiting between load and store where few are in flight on an SM: halves
+         of 12,000 columns and more, rows of a team. What Triton keeps from us: a cluster's distributed shared memory,
+         so that teams exchange through the L2; half types packed in registers, where they wait as float32; blocks that
+         are no power of two: a row of 12,672 columns takes the registers of 16,384.
 Special  As torch.softmax: -inf adds 0. All -inf, a +inf or a NaN give NaN in the whole row, and in no other.
 No GPU   Triton's interpreter runs one program after the other, and one that waits for the next would wait forever:
          there, rows that would go to a team are walked over.
@@ -35,15 +38,26 @@ import triton.language as tl
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 WARP_SIZE = 32
-ITEMS = 16  # elements of a thread in a tile
-TILE = 2048  # elements of a tile of narrow rows
-TILE_COLUMNS = 32_768  # of the widest row that one program takes: 32 warps, 32 elements a thread
-TEAM_BLOCK = 16_384  # elements of a row that each of a team takes, with
-TEAM_WARPS = 16  # 32 a thread, and at most
-TEAM_REGISTERS = 64  # so that two programs fit on an SM: one works while the other waits
+MAX_WARPS = 32  # of a program
+ITEMS = 16  # elements of a thread in a tile, unless
+TILE = 1_024  # elements, of a tile of narrow rows, are one warp's, as they are where there are
+MANY = 8  # tiles for each SM, or more
+COLUMNS_PER_BYTE = 8_192  # of an element: columns of the widest tile. Half the bytes hide half the waiting.
+TEAM_COLUMNS_PER_BYTE = 4_096  # of an element: of a row's columns that each of a team takes, with
+TEAM_ITEMS = 32  # elements a thread, and
+TEAM_REGISTERS = 64  # registers: several programs fit on an SM, so that one works while another waits
+TEAM_BLOCK = 16_384  # columns at most, for rows that would else need more than
+TEAM = 16  # programs, since an exchange costs the more the more take part
 MAX_TEAM = 64
 WALK_BLOCK = 8_192
 WALK_WARPS = 16
+
+
+class Gpu(NamedTuple):
+    """What a plan depends on: multiprocessors, and how many threads of a team one of them holds (0: none may wait)."""
+
+    sms: int
+    team_threads: int
 
 
 class Plan(NamedTuple):
@@ -56,17 +70,25 @@ class Plan(NamedTuple):
     num_warps: int
 
 
-def plan(n_cols: int, resident: int) -> Plan:
-    """The plan for rows of `n_cols` where `resident` programs of a team run at once (0: none may wait)."""
+def plan(n_rows: int, n_cols: int, item_bytes: int, gpu: Gpu) -> Plan:
     block = triton.next_power_of_2(n_cols)
-    if block <= TILE_COLUMNS:
+    if block <= COLUMNS_PER_BYTE * item_bytes:
         rows = max(1, TILE // block)
-        warps = max(1, min(32, rows * block // (WARP_SIZE * ITEMS)))
+        is_one_warp = block <= TILE and triton.cdiv(n_rows, rows) >= MANY * gpu.sms
+        warps = 1 if is_one_warp else min(MAX_WARPS, rows * block // (WARP_SIZE * ITEMS))
         return Plan("tile", rows, 1, block, warps)
-    programs = triton.cdiv(n_cols, TEAM_BLOCK)
-    if programs <= min(resident, MAX_TEAM):
-        return Plan("team", 1, programs, TEAM_BLOCK, TEAM_WARPS)
+    team_block = TEAM_COLUMNS_PER_BYTE * item_bytes
+    while team_block < TEAM_BLOCK and triton.cdiv(n_cols, team_block) > TEAM:
+        team_block *= 2
+    cut = Plan("team", 1, triton.cdiv(n_cols, team_block), team_block, team_block // (WARP_SIZE * TEAM_ITEMS))
+    if cut.programs <= min(resident_programs(cut, gpu), MAX_TEAM):
+        return cut
     return Plan("walk", 1, 1, WALK_BLOCK, WALK_WARPS)
+
+
+def resident_programs(cut: Plan, gpu: Gpu) -> int:
+    """How many programs of a team the GPU holds at once."""
+    return gpu.sms * (gpu.team_threads // (cut.num_warps * WARP_SIZE))
 
 
 def width(item_bytes: int, *sizes: int) -> int:
@@ -191,28 +213,24 @@ def walk_kernel(
         tl.store(output_row + columns, y.to(output_ptr.dtype.element_ty), mask=columns < n_cols)
 
 
-# The words and counts of each device, stream and size of team. They start at 0, and every exchange leaves them ready
-# for the next.
+# The words and counts of each device, stream, size of team and number of teams. They start at 0, and every exchange
+# leaves them ready for the next.
 _exchanges: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
 
 
-def resident_programs(device: torch.device) -> int:
-    """How many programs of a team the GPU holds at once."""
+def describe_gpu(device: torch.device) -> Gpu:
     if INTERPRETED:
-        return 0
+        return Gpu(1, 0)
     gpu = torch.cuda.get_device_properties(device)
-    threads = TEAM_WARPS * WARP_SIZE
-    per_sm = min(
-        gpu.regs_per_multiprocessor // (TEAM_REGISTERS * threads), gpu.max_threads_per_multi_processor // threads
-    )
-    return gpu.multi_processor_count * per_sm
+    team_threads = min(gpu.regs_per_multiprocessor // TEAM_REGISTERS, gpu.max_threads_per_multi_processor)
+    return Gpu(gpu.multi_processor_count, team_threads)
 
 
-def launch_team(input: torch.Tensor, output: torch.Tensor, n_rows: int, cut: Plan, resident: int, sizes: dict) -> None:
-    teams = min(n_rows, resident // cut.programs)
-    key = (input.device, torch.cuda.current_stream(input.device).cuda_stream, cut.programs)
+def launch_team(input: torch.Tensor, output: torch.Tensor, n_rows: int, cut: Plan, gpu: Gpu, sizes: dict) -> None:
+    most = resident_programs(cut, gpu) // cut.programs
+    teams = min(n_rows, most)
+    key = (input.device, torch.cuda.current_stream(input.device).cuda_stream, cut.programs, most)
     if key not in _exchanges:
-        most = resident // cut.programs
         words = torch.zeros(2 * most * cut.programs, dtype=torch.int64, device=input.device)
         _exchanges[key] = (words, torch.zeros(most, dtype=torch.int32, device=input.device))
     team_kernel[(teams * cut.programs,)](
@@ -240,13 +258,13 @@ def launch(
         "wide_output_stride": output_row_stride // WIDTH,
         "WIDTH": WIDTH,
     }
-    resident = resident_programs(input.device)
-    cut = plan(n_cols, resident)
+    gpu = describe_gpu(input.device)
+    cut = plan(n_rows, n_cols, input.element_size(), gpu)
     if cut.kind == "tile":
         grid = (triton.cdiv(n_rows, cut.rows),)
         tile_kernel[grid](input, output, n_rows, **sizes, ROWS=cut.rows, BLOCK=cut.block, num_warps=cut.num_warps)
     elif cut.kind == "team":
-        launch_team(input, output, n_rows, cut, resident, sizes)
+        launch_team(input, output, n_rows, cut, gpu, sizes)
     else:
         walk_kernel[(n_rows,)](input, output, **sizes, BLOCK=cut.block, num_warps=cut.num_warps)
 
