@@ -19,8 +19,8 @@ Exchange A team has two sets of words, used in turns, and a count of exchanges t
 Traffic  1 read and 1 write; 2 reads and 1 write where a row is walked over. Half types are computed in float32.
 Access   The launch passes sizes divided by WIDTH and the kernel multiplies them again: so Triton knows that rows begin
          at multiples of it and moves 16 bytes at a time, which it would not for 1,000 columns.
-Limit    Memory bandwidth, given enough rows; the waiting between load and store where few are in flight on an SM: halves
-         of 12,000 columns and more, rows of a team. What Triton keeps from us: a cluster's distributed shared memory,
+Limit    Memory bandwidth, given enough rows; the waiting between load and store where few are in flight on an SM: rows
+         of a team, halves of 12,000 columns and more. What Triton keeps from us: a cluster's distributed shared memory,
          so that teams exchange through the L2; half types packed in registers, where they wait as float32; blocks that
          are no power of two: a row of 12,672 columns takes the registers of 16,384.
 Special  As torch.softmax: -inf adds 0. All -inf, a +inf or a NaN give NaN in the whole row, and in no other.
@@ -39,16 +39,16 @@ import triton.language as tl
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 WARP_SIZE = 32
 MAX_WARPS = 32  # of a program
-ITEMS = 16  # elements of a thread in a tile, unless
-TILE = 1_024  # elements, of a tile of narrow rows, are one warp's, as they are where there are
-MANY = 8  # tiles for each SM, or more
-COLUMNS_PER_BYTE = 8_192  # of an element: columns of the widest tile. Half the bytes hide half the waiting.
-TEAM_COLUMNS_PER_BYTE = 4_096  # of an element: of a row's columns that each of a team takes, with
-TEAM_ITEMS = 32  # elements a thread, and
-TEAM_REGISTERS = 64  # registers: several programs fit on an SM, so that one works while another waits
-TEAM_BLOCK = 16_384  # columns at most, for rows that would else need more than
-TEAM = 16  # programs, since an exchange costs the more the more take part
-MAX_TEAM = 64
+ITEMS = 16  # elements of a thread in a tile
+TILE = 1_024  # elements of a tile of narrow rows: 32 for each thread of one warp, if there are
+MANY_TILES = 8  # of them for each SM
+COLUMNS_PER_BYTE = 8_192  # columns of the widest tile, for each byte of an element: half as many halves as floats
+TEAM_COLUMNS_PER_BYTE = 4_096  # columns that each program of a team takes, likewise; doubled where
+TEAM = 16  # programs would not do: an exchange costs the more the more take part. At most
+TEAM_BLOCK = 16_384  # columns for each, and
+MAX_TEAM = 64  # programs
+TEAM_ITEMS = 32  # elements of a thread in a team
+TEAM_REGISTERS = 64  # so that several programs fit on an SM: one works while another waits
 WALK_BLOCK = 8_192
 WALK_WARPS = 16
 
@@ -74,7 +74,7 @@ def plan(n_rows: int, n_cols: int, item_bytes: int, gpu: Gpu) -> Plan:
     block = triton.next_power_of_2(n_cols)
     if block <= COLUMNS_PER_BYTE * item_bytes:
         rows = max(1, TILE // block)
-        is_one_warp = block <= TILE and triton.cdiv(n_rows, rows) >= MANY * gpu.sms
+        is_one_warp = block <= TILE and triton.cdiv(n_rows, rows) >= MANY_TILES * gpu.sms
         warps = 1 if is_one_warp else min(MAX_WARPS, rows * block // (WARP_SIZE * ITEMS))
         return Plan("tile", rows, 1, block, warps)
     team_block = TEAM_COLUMNS_PER_BYTE * item_bytes
