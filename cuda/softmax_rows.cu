@@ -17,7 +17,7 @@
 //          without clusters a block's registers and its shared memory, is read twice.
 // Access   16 bytes at a time where every row of input and output begins at a multiple of 16 bytes, else one
 //          element. Each warp takes a part of the row in one piece. Loads and stores are plain ones: those
-//          that tell the caches to keep nothing (`__ldcs`, `__stcs`) cost 5 to 10 % here.
+//          that tell the caches to keep nothing (`__ldcs`, `__stcs`) cost up to a tenth here.
 // Limit    Memory bandwidth, given enough rows.
 // Types    float here; softmax_rows_f16.cu and softmax_rows_bf16.cu include this file with another ELEMENT.
 //          All arithmetic is in float32, rounded once. Halves stay packed while they wait, and their

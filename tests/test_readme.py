@@ -126,6 +126,30 @@ def test_the_traffic_is_the_measurement(folder):
     assert shown == {file: counts for file, counts in counted.items() if file.startswith(f"{folder}/")}
 
 
+@pytest.mark.parametrize(
+    ("folder", "kernels"), [("cuda", r"t\d|b|c\d|long"), ("triton_solutions", r"[TM](cs)?\d|walk")]
+)
+def test_the_shares_of_a_copy_are_those_of_the_trial(folder, kernels):
+    trial = json.loads((ROOT / "tests" / "measurements" / "softmax-rows-trial-h200.json").read_text())
+    section = re.search(r"\n## \S+, tried\n(.*?)\n## ", (ROOT / folder / "README.md").read_text(), re.DOTALL)[1]
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if re.match(r"\| [\d,]+ \| `", line)]
+    shapes = {int(shape.split("x")[1]): shape for shape in trial["float32"]["times"] if _elements(shape) > 2**26}
+    assert [int(line[0].replace(",", "")) for line in lines] == sorted(shapes)
+    for columns, *cells in lines:
+        for dtype, (best, share, now, its_share) in (("float32", cells[:4]), ("float16", cells[4:])):
+            times = trial[dtype]["times"][shapes[int(columns.replace(",", ""))]]
+            copy = min(median for name, (median, _) in times.items() if re.match("copy|mul", name))
+            tried = {name: copy / median for name, (median, _) in times.items() if re.match(kernels, name)}
+            assert best.strip("`") == max(tried, key=tried.get), (dtype, columns)
+            assert share == f"{100 * tried[best.strip('`')]:.1f} %", (dtype, columns)
+            assert its_share == f"{100 * tried[now.strip('`')]:.1f} %", (dtype, columns)
+
+
+def _elements(shape):
+    rows, columns = shape.split("x")
+    return int(rows) * int(columns)
+
+
 def test_every_command_line_names_verbs_and_flags_that_exist(cli):
     known = "".join(cli(verb, "--help").stdout for verb in VERBS)
     commands = re.findall(r"python -m harness([^`\n]*)", README)
