@@ -30,7 +30,7 @@ def prepared(submission: Submission, case: Case, inputs: Arrays, session: Sessio
         task = {
             "backend": "gpu",
             "path": str(submission.path.absolute()),
-            "library": str(build.library.absolute()) if build else None,
+            "library": str(build.shared_object.absolute()) if build else None,
             "runtime": None,
             "parameters": [vars(p) for p in problem.parameters],
             **placement(problem, case),

@@ -43,7 +43,7 @@ class Build:
     """A solve file's library; `runtime` is the CUDA-on-CPU runtime it needs, None for the gpu backend."""
 
     source: Path
-    library: Path
+    shared_object: Path
     runtime: Path | None
 
 

@@ -2,8 +2,7 @@
 
 The header of a specimen: `expect: VERDICT`, its first line; `kind: WORD`; `says: REGEX`, found in the row's message;
 `flag: FLAG`, raised; `warns: REGEX`, found in a warning; `flags: ...`, of the command line; `verb: bench` to have it
-timed, too; `backend: cpu` or `backend: gpu`, where only one of them can tell. What cannot begin with a comment has its
-header beside it, in FILE.header.
+timed, too; `backend: cpu` or `backend: gpu`, where only one of them can tell.
 """
 
 from __future__ import annotations
@@ -71,9 +70,7 @@ class Run:
 
 
 def read_specimen(path: Path) -> Specimen:
-    beside = path.with_name(f"{path.name}.header")
-    source = beside if beside.exists() else path
-    lines = source.read_text("utf-8-sig", errors="replace").splitlines()[:9]
+    lines = path.read_text("utf-8-sig", errors="replace").splitlines()[:9]
     matches = [re.match(rf"(?://|#) ({NAMES}): (.*)", line) for line in lines]
     return Specimen(path, tuple((match[1], match[2]) for match in matches if match))
 
@@ -97,7 +94,7 @@ def run(specimens: Iterable[Specimen], backend: str, seed: int | None = None) ->
         command += [] if seed is None else ["--seed", str(seed)]
         environment = {**os.environ, "PYTHONPATH": path, MARK: value}
         done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-        left = processes_with(f"{MARK}={value}")
+        left = list(processes_with(f"{MARK}={value}").values())
         document = json.loads(result.read_text()) if done.returncode in (0, 1) else {"rows": []}
     found: dict[Path, list[dict]] = {}
     for row in document["rows"]:
@@ -105,13 +102,13 @@ def run(specimens: Iterable[Specimen], backend: str, seed: int | None = None) ->
     return Run(done.returncode, done.stderr.decode(errors="replace"), found, left)
 
 
-def processes_with(variable: str) -> list[bytes]:
-    """The command lines of living processes whose environment holds `variable`."""
-    found = []
+def processes_with(variable: str) -> dict[int, bytes]:
+    """The living processes whose environment holds `variable`, with their command lines."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if variable.encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes())
+                found[int(process.name)] = (process / "cmdline").read_bytes()
         except OSError:  # it has ended, or is somebody else's
             continue
     return found

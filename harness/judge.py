@@ -207,7 +207,7 @@ class Session:
             self.fork_server,
             backend=self.backend.name,
             path=path.absolute(),
-            library=build.library.absolute() if build else None,
+            library=build.shared_object.absolute() if build else None,
             runtime=build.runtime.absolute() if build and build.runtime else None,
             parameters=problem.parameters,
             arena=arena,
@@ -915,9 +915,9 @@ def _place(seen: Facts, build: Build | None) -> str:
 def _source_line(where: str, build: Build | None) -> str:
     """file.cu:12 for the "library+0xoffset" that the CPU runtime reports; only for the library that we built."""
     match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", where)
-    if not match or build is None or match[1] != os.fspath(build.library.absolute()):
+    if not match or build is None or match[1] != os.fspath(build.shared_object.absolute()):
         return ""
-    return line_at(build.library, int(match[2], 16), build.source)
+    return line_at(build.shared_object, int(match[2], 16), build.source)
 
 
 @dataclass(frozen=True)

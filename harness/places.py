@@ -65,14 +65,14 @@ def explain(sentence: str, module: str, build: Build | None, problem: Problem) -
         parameter = problem.buffers[index]
         return f"{parameter.name}[{at // np.dtype(parameter.dtype).itemsize}]"
 
-    ours = build is not None and module == os.fspath(build.library.absolute())
+    ours = build is not None and module == os.fspath(build.shared_object.absolute())
 
     def line(match: re.Match) -> str:
-        found = line_at(build.library, int(match[1], 16), build.source) if build and ours else ""
+        found = line_at(build.shared_object, int(match[1], 16), build.source) if build and ours else ""
         return f" at {found}" if found else ""
 
     def variable(match: re.Match) -> str:
-        found = variable_at(build.library, int(match[1], 16)) if build and ours else ""
+        found = variable_at(build.shared_object, int(match[1], 16)) if build and ours else ""
         return found or "(its name is not known)"
 
     sentence = re.sub(r"\bbyte (\d+) of buffer (\d+)\b", element, sentence)

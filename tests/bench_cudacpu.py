@@ -34,7 +34,7 @@ def main():
     tools = toolchain(None)
 
     def solve_of(path):
-        return ctypes.CDLL(str(build_file(path, "cpu", VECTOR, tools).library)).solve
+        return ctypes.CDLL(str(build_file(path, "cpu", VECTOR, tools).shared_object)).solve
 
     print(f"{platform.platform()}, {len(os.sched_getaffinity(0))} cores, {tools.compiler}")
     values = np.random.default_rng(1).uniform(-1, 1, 1 << 22).astype(np.float32)

@@ -57,11 +57,10 @@ def make_class(folder: Path, count: int, seed: int, suffixes: tuple[str, ...] = 
 def _is_usable(specimen: corpus.Specimen, suffixes: tuple[str, ...]) -> bool:
     """Whether it can be judged with others, and another last line leaves it what it is."""
     verb, flags = specimen.verb_and_flags
-    beside = specimen.path.with_name(f"{specimen.path.name}.header").exists()
     is_usual = (
         verb == "check" and (not flags or flags.startswith(("--timeout", "--case"))) and "cpu" in specimen.backends
     )
-    return is_usual and not beside and not specimen.line("flag") and specimen.path.suffix in suffixes
+    return is_usual and not specimen.line("flag") and specimen.path.suffix in suffixes
 
 
 def judging_processes(judge: int) -> list[int]:

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -101,23 +102,23 @@ def counted(tools, tmp_path):
 @pytest.mark.parametrize("backend", ["cpu", "checked"])
 def test_a_library_exports_solve_alone_and_any_process_can_call_it(tools, tmp_path, backend):
     built = build_file(write(tmp_path), backend, VECTOR, tools)
-    assert exported(built.library) == ["solve"]
-    assert call(built.library) == (0, 1998)
+    assert exported(built.shared_object) == ["solve"]
+    assert call(built.shared_object) == (0, 1998)
     assert built.runtime.is_file()
 
 
 @pytest.mark.skipif(build.find_nvcc() is None, reason="needs nvcc")
 def test_a_gpu_library_exports_solve_alone_and_shares_its_cudart(tools):
     built = build_file(ROOT / "cuda" / "softmax.cu", "gpu", VECTOR, tools)
-    assert exported(built.library) == ["solve"]
-    done = subprocess.run(["readelf", "-d", built.library], capture_output=True, text=True, check=True)
+    assert exported(built.shared_object) == ["solve"]
+    done = subprocess.run(["readelf", "-d", built.shared_object], capture_output=True, text=True, check=True)
     assert re.search(r"NEEDED.*\[libcudart\.so\.\d+", done.stdout)
     assert built.runtime is None
 
 
 def test_the_older_style_with_solve_h_and_no_linkage_of_its_own_builds(tools, tmp_path):
     source = '#include "solve.h"\nvoid solve(const float* input, float* output, int N) { output[N - 1] = N; }\n'
-    assert call(build_file(write(tmp_path, source), "cpu", VECTOR, tools).library) == (0, 1000)
+    assert call(build_file(write(tmp_path, source), "cpu", VECTOR, tools).shared_object) == (0, 1000)
 
 
 def test_a_file_in_a_directory_with_an_awkward_name_builds_with_the_header_beside_it(counted, tmp_path):
@@ -125,10 +126,10 @@ def test_a_file_in_a_directory_with_an_awkward_name_builds_with_the_header_besid
     directory = tmp_path / os.fsdecode('it\'s a "quoted" dép\xf4t '.encode() + b"\xff")
     source = write(directory, '#include "common.cuh"\n' + DOUBLES, "THREE")
     (directory / "common.cuh").write_text("#define THREE 3\n")
-    assert call(build_file(source, "cpu", VECTOR, tools).library) == (0, 2997)
+    assert call(build_file(source, "cpu", VECTOR, tools).shared_object) == (0, 2997)
 
     (directory / "common.cuh").write_text("#define THREE 4\n")
-    assert call(build_file(source, "cpu", VECTOR, tools).library) == (0, 3996)
+    assert call(build_file(source, "cpu", VECTOR, tools).shared_object) == (0, 3996)
     build_file(source, "cpu", VECTOR, tools)
     assert builds() == 2
 
@@ -140,17 +141,17 @@ def test_an_unchanged_file_is_not_compiled_again(counted, tmp_path):
     tools, builds = counted
     source = write(tmp_path)
     first = build_file(source, "cpu", VECTOR, tools)
-    inode = first.library.stat().st_ino
+    inode = first.shared_object.stat().st_ino
     os.utime(source, (1, 1))  # its contents count, not its time
     assert build_file(source, "cpu", VECTOR, tools) == first
-    assert first.library.stat().st_ino == inode
+    assert first.shared_object.stat().st_ino == inode
     assert builds() == 1
 
 
 def test_a_changed_file_is_compiled_again(counted, tmp_path):
     tools, builds = counted
-    assert call(build_file(write(tmp_path, factor=2), "cpu", VECTOR, tools).library) == (0, 1998)
-    assert call(build_file(write(tmp_path, factor=5), "cpu", VECTOR, tools).library) == (0, 4995)
+    assert call(build_file(write(tmp_path, factor=2), "cpu", VECTOR, tools).shared_object) == (0, 1998)
+    assert call(build_file(write(tmp_path, factor=5), "cpu", VECTOR, tools).shared_object) == (0, 4995)
     assert builds() == 2
 
 
@@ -163,7 +164,7 @@ def test_a_changed_header_is_seen_and_the_old_library_found_when_it_is_as_before
     first = build_file(source, "cpu", VECTOR, tools)
     header.write_text("#define VALUE 7\n")
     second = build_file(source, "cpu", VECTOR, tools)
-    assert (call(first.library), call(second.library)) == ((0, 1998), (0, 6993))
+    assert (call(first.shared_object), call(second.shared_object)) == ((0, 1998), (0, 6993))
 
     header.write_text("#define VALUE 2\n")
     assert build_file(source, "cpu", VECTOR, tools) == first
@@ -188,24 +189,20 @@ def test_what_a_killed_build_has_left_goes_when_it_is_old_enough(tools, cache, t
 
 
 def test_two_processes_that_build_one_file_at_once_both_get_a_working_library(tools, tmp_path):
-    # A step after the compiler's, which ends only when two builds have come so far.
-    meeting = tmp_path / "meeting"
-    meeting.mkdir()
-    wait = (
-        f"import os, pathlib, time; place = pathlib.Path({str(meeting)!r}); (place / str(os.getpid())).touch()\n"
-        "deadline = time.monotonic() + 60\n"
-        "while len(list(place.iterdir())) < 2:\n"
-        "    assert time.monotonic() < deadline\n"
-        "    time.sleep(0.01)\n"
-    )
-    tools = replace(tools, commands={"cpu": [*tools.commands["cpu"], [sys.executable, "-c", wait]]})
-    source = write(tmp_path)
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(build_file, source, "cpu", VECTOR, tools) for _ in range(2)]
-        first, second = (future.result() for future in futures)
-    assert len(list(meeting.iterdir())) == 2
+    # A step after the compiler's, which ends only when two builds have come so far: when both have called here.
+    with socket.create_server(("127.0.0.1", 0)) as meeting:
+        meeting.settimeout(60)
+        call_here = f"import socket; socket.create_connection({meeting.getsockname()!r}, 60).recv(1)"
+        tools = replace(tools, commands={"cpu": [*tools.commands["cpu"], [sys.executable, "-c", call_here]]})
+        source = write(tmp_path)
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+            futures = [pool.submit(build_file, source, "cpu", VECTOR, tools) for _ in range(2)]
+            callers = [meeting.accept()[0] for _ in range(2)]
+            for caller in callers:
+                caller.close()
+            first, second = (future.result() for future in futures)
     assert first == second
-    assert call(first.library) == (0, 1998)
+    assert call(first.shared_object) == (0, 1998)
 
 
 # ---- what is said when it does not compile ----------------------------------------------------------------------
@@ -246,7 +243,7 @@ def test_nvcc_refuses_a_mangled_solve_with_the_same_sentence(tools, tmp_path):
 
 def test_a_pointer_without_const_and_a_wider_integer_are_accepted(tools, tmp_path):
     source = 'extern "C" void solve(float* input, float* output, long N) { output[0] = 1; }'
-    assert call(build_file(write(tmp_path, source), "cpu", VECTOR, tools).library) == (1, 0)
+    assert call(build_file(write(tmp_path, source), "cpu", VECTOR, tools).shared_object) == (1, 0)
 
 
 def test_an_error_is_given_as_the_compilers_first_with_name_and_line_of_the_file(tools, tmp_path):

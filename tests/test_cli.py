@@ -8,11 +8,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from waiting import wait_for_file, wait_for_the_end
 
 from harness import corpus
 
@@ -76,6 +76,14 @@ def test_a_control_character_in_a_name(cli, tmp_path):
     path = tmp_path / "two\nlines.cu"
     path.write_text("")
     assert "control character in its name" in one_sentence(cli("check", path))
+
+
+@pytest.mark.parametrize("name", ["a.cu", "a.py"])
+def test_a_file_without_a_byte_is_a_compile_error(cli, tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    done = cli("check", tmp_path / name, "--backend", "cpu")
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"compile-error: .*no function solve", done.stdout)
 
 
 def test_unknown_suffix(cli, tmp_path):
@@ -544,11 +552,10 @@ class Challenge(ChallengeBase):
 """
 
 
-def awaited(condition, what):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
+def wait_for_the_end_of_all(mark):
+    """Until no process has the mark in its environment, also none that another one has started meanwhile."""
+    while pids := corpus.processes_with(mark):
+        wait_for_the_end(pids)
 
 
 def test_a_judge_killed_in_the_middle_of_a_call_leaves_nothing_and_disturbs_nobody(cli, torch_solve, tmp_path):
@@ -562,12 +569,12 @@ def test_a_judge_killed_in_the_middle_of_a_call_leaves_nothing_and_disturbs_nobo
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     victim = subprocess.Popen([*command, "--timeout", "1000", hanging], env=environment, **quiet)
     other = subprocess.Popen([*command, torch_solve], env=environment, **quiet)
-    awaited(note.exists, "the solve was not called")
+    wait_for_file(note)
     assert corpus.processes_with(mark)
     victim.kill()
     victim.wait()
     assert other.wait(60) == 0
-    awaited(lambda: not corpus.processes_with(mark), "processes live on")
+    wait_for_the_end_of_all(mark)
     assert list(temporary.iterdir()) == []
     assert cli("check", torch_solve, "--backend", "cpu").returncode == 0
 
@@ -582,9 +589,9 @@ def test_a_judge_killed_while_a_challenge_runs_leaves_nothing(torch_solve, tmp_p
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **dict([mark.split("=")])}
     command = [sys.executable, "-m", "harness", "check", torch_solve, "--challenge", challenge, "--backend", "cpu"]
     victim = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    awaited(note.exists, "the challenge was not asked")
+    wait_for_file(note)
     assert list(temporary.iterdir()) != []
     victim.kill()
     victim.wait()
-    awaited(lambda: not corpus.processes_with(mark), "processes live on")
+    wait_for_the_end_of_all(mark)
     assert list(temporary.iterdir()) == []

@@ -28,7 +28,7 @@ def problem_of(source):
 def test_cuda_solves_return_at_once_for_null_pointers_and_no_elements(source):
     problem = problem_of(source)
     numbers, nothing = CALLS[problem]
-    solve = ctypes.CDLL(build_file(source, "cpu", PARAMETERS[problem], toolchain(None)).library).solve
+    solve = ctypes.CDLL(build_file(source, "cpu", PARAMETERS[problem], toolchain(None)).shared_object).solve
     data, result = np.arange(8, dtype=np.float32), np.full(8, 7, dtype=np.float32)
     input_, output = (ctypes.c_void_p(array.ctypes.data) for array in (data, result))
     solve(None, output, *numbers)

@@ -36,7 +36,7 @@ def build(tmp_path_factory):
         for name, text in {"x.cu": source, **dict(headers)}.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-        return build_file(folder / "x.cu", "checked" if checked else "cpu", VECTOR, tools).library
+        return build_file(folder / "x.cu", "checked" if checked else "cpu", VECTOR, tools).shared_object
 
     return compile_and_load
 

@@ -28,7 +28,7 @@ def report_of(path, build, tools, folder):
     """What the features of one file reported, by name; under "" what ended it before its last one."""
     report = folder / f"{path.stem}.txt"
     try:
-        library = build_file(path, build, VECTOR, tools).library
+        library = build_file(path, build, VECTOR, tools).shared_object
     except BuildError as error:
         return {"": f"{error}\n{error.output[:3000]}"}
     done = subprocess.run(

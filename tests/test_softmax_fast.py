@@ -20,7 +20,7 @@ GUARD = 64  # elements on both sides of a buffer
 
 @pytest.fixture(scope="module")
 def solve():
-    return ctypes.CDLL(build_file(SOURCE, "cpu", PARAMETERS["softmax"], toolchain(None)).library).solve
+    return ctypes.CDLL(build_file(SOURCE, "cpu", PARAMETERS["softmax"], toolchain(None)).shared_object).solve
 
 
 def run(solve, x, input_shift=0, output_shift=0):
@@ -100,7 +100,7 @@ def test_two_host_threads_call_at_once(solve):
 
 def test_blocks_that_cannot_run_at_once_do_the_work_of_those_that_wait():
     """One OS thread runs the blocks one after another: the first of them has nobody to wait for."""
-    library = build_file(SOURCE, "cpu", PARAMETERS["softmax"], toolchain(None)).library
+    library = build_file(SOURCE, "cpu", PARAMETERS["softmax"], toolchain(None)).shared_object
     program = (
         "import ctypes, numpy as np, sys\n"
         "x, y = np.zeros(500_000, np.float32), np.full(500_000, 7, np.float32)\n"
@@ -183,7 +183,7 @@ for n in (4_325_376, 9_000_001):
 def on_a_gpu(program):
     from harness import gpu
 
-    library = build_file(SOURCE, "gpu", PARAMETERS["softmax"], toolchain(gpu.describe().capability)).library
+    library = build_file(SOURCE, "gpu", PARAMETERS["softmax"], toolchain(gpu.describe().capability)).shared_object
     source = f"{GPU_PROGRAM}\nREPEATED = {REPEATED!r}\n{program}\nprint('right')\n"
     return subprocess.Popen(
         [sys.executable, "-c", source, library], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

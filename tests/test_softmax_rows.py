@@ -213,7 +213,7 @@ SOURCES = {"float32": "softmax_rows.cu", "float16": "softmax_rows_f16.cu", "bflo
 )
 def test_the_cuda_solves_take_rows_of_any_width(dtype, columns, gaps):
     problem = next(p for p in PROBLEMS.values() if p.name.startswith("softmax_rows") and p.buffers[0].dtype == dtype)
-    library = build_file(ROOT / "cuda" / SOURCES[dtype], "cpu", problem.parameters, toolchain(None)).library
+    library = build_file(ROOT / "cuda" / SOURCES[dtype], "cpu", problem.parameters, toolchain(None)).shared_object
     solve = ctypes.CDLL(library).solve
     sizes = {
         "n_rows": 3,
@@ -267,7 +267,7 @@ def arithmetic(tmp_path_factory):
     for dtype, header in (("float32", ""), ("float16", "#include <cuda_fp16.h>\n#define ELEMENT __half")):
         path = tmp_path_factory.mktemp("arithmetic") / "arithmetic.cu"
         path.write_text(ARITHMETIC.format(header=header, source=ROOT / "cuda" / "softmax_rows.cu"))
-        library = build_file(path, "cpu", PARAMETERS["softmax_rows"], toolchain(None)).library
+        library = build_file(path, "cpu", PARAMETERS["softmax_rows"], toolchain(None)).shared_object
         solves[dtype] = ctypes.CDLL(library).solve
 
     def ask(dtype, *numbers):

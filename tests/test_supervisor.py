@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_for_file, wait_for_the_end
 
 from harness import supervisor
 from harness.arena import HostArena
@@ -25,7 +25,6 @@ REQUEST = {"op": "run", **placement(SOFTMAX, CASE), "schedule": 0, "poison_byte"
 MEMORY_BYTES = 2 << 30
 
 LONG = 120.0  # seconds for what ends by itself
-DEADLINE = 60.0
 
 # What the solves of this file begin with. `leave(NAME)` notes a process for the test.
 PRELUDE = """\
@@ -97,10 +96,8 @@ def is_running(pid):
 
 def noted(directory, *names):
     """The process numbers that a solve has noted, awaited with a deadline."""
-    deadline = time.monotonic() + DEADLINE
-    while not all((directory / name).exists() for name in names):
-        assert time.monotonic() < deadline, f"{names} were not noted"
-        time.sleep(0.01)
+    for name in names:
+        wait_for_file(directory / name)
     return [int((directory / name).read_text()) for name in names]
 
 
@@ -239,13 +236,13 @@ def test_a_hang_ends_at_the_time_limit_with_its_whole_process_group(start, tmp_p
 def test_a_process_that_left_the_group_is_gone_when_the_worker_is(start, tmp_path, ending):
     # The shell's child is an orphan of an orphan.
     body = (
-        "command = f'sleep 1000 & echo $! > {str(PLACE)}.new; mv {str(PLACE)}.new {str(PLACE)}; wait'\n"
-        "child = subprocess.Popen(['sh', '-c', command], start_new_session=True)\n"
+        "command = 'sleep 1000 & echo $!; wait'\n"
+        "child = subprocess.Popen(['sh', '-c', command], start_new_session=True, stdout=subprocess.PIPE)\n"
         "leave('child', child.pid)\n"
-        "while not PLACE.exists(): time.sleep(0.01)\n"
+        "leave('grandchild', int(child.stdout.readline()))\n"
         f"{ending}"
     )
-    with start(body, f"PLACE = Path({str(tmp_path / 'grandchild')!r})") as worker:
+    with start(body) as worker:
         if ending == "hang()":
             assert worker.wait_loaded(LONG).body.get("loaded")
             assert worker.request(REQUEST, 2).outcome == "timeout"
@@ -395,13 +392,6 @@ def judge(tmp_path):
     for judge in judges:
         judge.kill()
         judge.communicate()
-
-
-def wait_for_the_end(pids):
-    deadline = time.monotonic() + DEADLINE
-    while any(is_running(pid) for pid in pids):
-        assert time.monotonic() < deadline, [pid for pid in pids if is_running(pid)]
-        time.sleep(0.01)
 
 
 def test_a_judge_that_is_killed_leaves_no_process_behind(judge, tmp_path):

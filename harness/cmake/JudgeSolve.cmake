@@ -216,7 +216,7 @@ endfunction()
 # One rule: the library of one source for one backend.
 function(judge_add_library backend source library)
     get_filename_component(name "${source}" NAME_WE)
-    set(work "${CMAKE_BINARY_DIR}/work/${backend}/${name}")
+    set(work "${CMAKE_BINARY_DIR}/solves/${backend}/${name}")
     judge_solve_commands(commands ${backend} "${source}" "${library}" "${work}" "${CMAKE_BINARY_DIR}/cpu")
     get_filename_component(directory "${library}" DIRECTORY)
     file(MAKE_DIRECTORY "${directory}" "${work}")

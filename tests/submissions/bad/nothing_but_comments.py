@@ -1,3 +1,4 @@
 # expect: compile-error
 # kind: compile
 # says: no function solve
+# Somebody has still to begin.
