@@ -1,6 +1,6 @@
 // expect: out-of-memory
 // kind: memory
-// flags: --case N=1/uniform
+// flags: --case N=1/uniform --timeout 60
 // Device memory until there is none.
 __device__ float block_reduce(float value, bool maximum) {
     __shared__ float shared[256];
