@@ -128,6 +128,8 @@ class Session:
         self.copying = is_copying_forced()
         self.references: dict[str, Row] = {}  # rows of references that were judged here, by what they were judged for
         self._modules = ("torch", "triton", "triton.language", "triton.runtime.interpreter") if needs_torch else ()
+        if needs_torch and backend.name == "gpu":
+            self._modules += ("harness.triton_key",)
         self._built_trees: set[Path] = set()
 
     @functools.cached_property

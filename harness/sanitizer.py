@@ -205,8 +205,11 @@ def _target(address: int, record: Record, buffers: Buffers) -> str | None:
 
 
 def find_undefined(record: Record) -> str:
-    """The sentence for an error of racecheck or initcheck, or "" for what is none, or is only a warning."""
-    race = re.match(r"(?i:error): Race reported between (Read|Write) access (at .*)", record.head)
+    """The sentence for an error of racecheck or initcheck, or "" for what is none.
+
+    Racecheck calls the same race an error in one run and a warning in the next, by the order that it saw.
+    """
+    race = re.match(r"(?i:error|warning): Race reported between (Read|Write) access (at .*)", record.head)
     if race:
         others = [record.find(r"and (Read|Write) access (at .*)")]
         words = [f"a {race[1].lower()} {_place(race[2])}"]

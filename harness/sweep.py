@@ -39,7 +39,7 @@ from harness.timing import (
 )
 
 # A sweep has many points, and a cliff is 20 %: less is known of each than on the leaderboard.
-STOPPING = Stopping(relative_width=0.01, min_seconds=0.15, max_seconds=3.0, warm_up_seconds=0.05, batch_seconds=0.05)
+STOPPING = Stopping(relative_width=0.01, min_seconds=0.15, max_seconds=3.0, batch_seconds=0.05)
 
 MAX_POINTS = 10_000
 LARGEST_SIZE = 2**31 - 1  # sizes are C ints

@@ -30,15 +30,17 @@ from harness.supervisor import WorkerHandle
 # and of two copies of it the one named first came out slower by 0.9 %, on average over 19 duels; the cause is unknown.
 # Student's t for 6 - 1 degrees of freedom, two-sided 99 %.
 GENERATIONS, STUDENT_T = 6, 4.032
-# A generation stops when the 99 % interval of its median is narrower than 0.5 %, or than a tick of the GPU's clock.
-RELATIVE_WIDTH = 0.005
+NORMAL_99 = 2.576  # two-sided quantile
+# The 99 % interval of the mean of all medians is to be narrower than 0.5 %, that of one of them so much wider. It need
+# not be narrower than a tick of the GPU's clock.
+RELATIVE_WIDTH = 0.005 * GENERATIONS**0.5
 TICK_US = 0.032
 MIN_SAMPLES, MIN_SECONDS = 30, 0.5 / GENERATIONS
 MAX_SAMPLES, MAX_SECONDS = 5000, 15.0 / GENERATIONS
 KEPT_OUTPUTS = 8  # that were right: a solve that sums by atomics has several
-LOOK_EVERY = 4  # rounds: the interval takes longer to compute than a turn
+LOOK_EVERY = 2  # rounds: as many turns in either order
 DUEL_ROUNDS, MIN_DUEL_ROUNDS, MAX_DUEL_SECONDS = 24, 12, 3.0  # of a generation; the seconds of one contestant's turns
-WARM_UP_SECONDS = 0.1  # of each contestant, while the others wait
+WARM_UP_SECONDS = 0.05  # of each contestant, while the others wait
 BATCH_SECONDS = 0.15
 HEAT = 12  # files that are timed together at most
 PREPARE_SECONDS = 60.0  # the first request compiles
@@ -69,7 +71,6 @@ class Stopping:
     relative_width: float = RELATIVE_WIDTH
     min_seconds: float = MIN_SECONDS
     max_seconds: float = MAX_SECONDS
-    warm_up_seconds: float = WARM_UP_SECONDS
     batch_seconds: float = BATCH_SECONDS
 
 
@@ -144,7 +145,7 @@ def pool(parts: list[Measurement]) -> Measurement:
 
 
 def interval(measured: Measurement) -> tuple[float, float]:
-    """The 99 % interval of the median: by bootstrap in one process; Student's over generations, where that is wider."""
+    """The 99 % interval of the median: that of the samples; Student's over generations, where that is wider."""
     low, high = median_interval(measured.main)
     if not measured.parts:
         return low, high
@@ -153,18 +154,15 @@ def interval(measured: Measurement) -> tuple[float, float]:
     return measured.median - half, measured.median + half
 
 
-def median_interval(samples: np.ndarray, resamples: int = 1000) -> tuple[float, float]:
-    """The 99 % bootstrap interval of the median (percentile method; Efron and Tibshirani, 1993, chapter 13)."""
-    return _bootstrap(samples, np.median, resamples)
+def median_interval(samples: np.ndarray) -> tuple[float, float]:
+    """The 99 % interval of the median from order statistics, exact for any distribution of independent samples.
 
-
-def _bootstrap(samples: np.ndarray, statistic: object, resamples: int = 1000) -> tuple[float, float]:
-    if len(samples) < 2:
-        return float(samples[0]), float(samples[0])
-    generator = np.random.default_rng(0)
-    choice = generator.integers(len(samples), size=(resamples, len(samples)))
-    low, high = np.percentile(statistic(samples[choice], axis=1), [0.5, 99.5])
-    return float(low), float(high)
+    Below a dozen samples it is their whole range. The normal approximation of the binomial with a continuity correction
+    (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
+    """
+    ordered, count = np.sort(samples), len(samples)
+    rank = max(0, int((count - 1 - NORMAL_99 * count**0.5) // 2))
+    return float(ordered[rank]), float(ordered[-1 - rank])
 
 
 def is_known(device: np.ndarray, relative_width: float = RELATIVE_WIDTH) -> bool:
@@ -318,7 +316,7 @@ class Race:
         return reply.body.get("records", [])
 
     def _rounds(self, lanes: list[_Lane], duel: bool) -> None:
-        for samples, seconds in ((1, 0.0), (1000, self._stopping.warm_up_seconds)):
+        for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
             self._turn_all(lanes, samples, seconds)
         for lane in lanes:
             lane.device, lane.calls, lane.rounds, lane.throttled, lane.seconds = [], [], [], 0, 0.0

@@ -94,3 +94,9 @@ def test_all_calls_together_are_limited_too(tmp_path, monkeypatch):
     assert row.verdict == rows.TIME_LIMIT_EXCEEDED
     assert "all calls up to this one took longer than 0 s together" in row.message
     assert {case.verdict for case in row.cases[1:]} == {rows.NOT_RUN}
+
+
+def test_workers_inherit_what_triton_hashes_of_itself():
+    from harness import triton_key
+
+    assert triton_key.hash_triton.cache_info().currsize == 1

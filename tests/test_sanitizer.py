@@ -189,9 +189,10 @@ def sentences(log):
 
 
 def test_a_race_and_a_read_of_unwritten_memory_become_sentences():
-    (race,) = sentences(RACE)
     places = "a write in kernel sum at sum.cu:41 and a read in kernel sum at sum.cu:51"
-    assert race == f"data race on shared memory, between {places}"
+    # On an H200 the race of race_on_the_maximum.cu was an error at N = 1,025 and a warning at N = 100,000.
+    for log in (RACE, RACE.replace("Error:", "Warning:")):
+        assert sentences(log) == [f"data race on shared memory, between {places}"]
     (unwritten,) = sentences(UNWRITTEN_READ)
     assert unwritten == (
         "read 4 bytes of global memory that nobody has written, by thread (31, 0, 0) of block (1, 0, 0) "
@@ -202,13 +203,12 @@ def test_a_race_and_a_read_of_unwritten_memory_become_sentences():
 @pytest.mark.parametrize(
     "log",
     [
-        RACE.replace("Error:", "Warning:"),
         NO_RACE,
         f"{BEGIN}========= Host API memory access error at host access to 0x7f of size 4 bytes\n"
         "=========     Uninitialized access at 0x7f on access by cudaMemcpy source\n",
     ],
 )
-def test_warnings_of_racecheck_and_copies_of_unwritten_memory_are_no_flag(log):
+def test_no_race_and_copies_of_unwritten_memory_are_no_flag(log):
     assert sentences(log) == []
 
 
