@@ -16,12 +16,12 @@ class CpuClock:
         """The tensors of the calls to come, the inputs with the contents they are to be refilled with."""
         self._contents = _contents(inputs, outputs)
 
-    def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
-        """{"calls": nanoseconds of each call}; at least one sample, then until `samples` or `seconds` are reached.
+    def call_times(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> list[int]:
+        """Nanoseconds of each call; at least one sample, then until `samples` or `seconds` are reached.
 
         `cold` has no meaning here: a CPU's caches are left as they are.
         """
-        return {"calls": _repeat(lambda: self._call(solve), samples, seconds)}
+        return _repeat(lambda: self._call(solve), samples, seconds)
 
     def _call(self, solve: Callable[[], None]) -> int:
         _restore(self._contents)
@@ -52,18 +52,20 @@ class GpuClock:
         """The tensors of the calls to come, the inputs with the contents they are to be refilled with."""
         self._contents = _contents(inputs, outputs)
 
-    def measure(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> dict:
-        """{"device": ..., "calls": ...}: nanoseconds of up to `samples` calls each, in up to `seconds` each.
-
-        Two series, since recording makes a launch, and so the call time, longer. Device time is 0 where a call caused
-        no activity.
-        """
+    def device_times(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> list[int]:
+        """Nanoseconds of device time of up to `samples` calls in up to `seconds`; 0 where a call caused no activity."""
         self._recorder.resume()
         recorded = _repeat(lambda: self._recorded(solve, cold), samples, seconds)
         calls = self._recorder.take_calls(len(recorded))
         self._recorder.pause()
-        device = [self._cupti.union([(record["start"], record["end"]) for record in call]) for call in calls]
-        return {"device": device, "calls": _repeat(lambda: self._call(solve, cold), samples, seconds)}
+        return [self._cupti.union([(record["start"], record["end"]) for record in call]) for call in calls]
+
+    def call_times(self, solve: Callable[[], None], samples: int, seconds: float, cold: bool = True) -> list[int]:
+        """Nanoseconds of up to `samples` calls in up to `seconds` by the host's clock.
+
+        A series of its own, since recording makes a launch, and so the call, longer.
+        """
+        return _repeat(lambda: self._call(solve, cold), samples, seconds)
 
     def anatomy(self, solve: Callable[[], None]) -> dict:
         """{"records": ...}: everything one call did on the device, and what it asked of CUDA until it returned."""

@@ -96,9 +96,9 @@ class Measurement:
     """A contestant's samples in microseconds, in order; `device` is empty on the CPU backend.
 
     `rounds` are the medians of its turns, comparable with those of the others in the same race; `throttled` counts the
-    samples of turns after which the GPU said that it was throttled; `wall_us` is the time of a turn by the judge's own
-    clock, per sample. `parts` are the generations that this one is made of, if several; `span` is when the race ran
-    (seconds since 1970). With a `failure` there are no samples.
+    samples of turns after which the GPU said that it was throttled; `wall_us` is what a call took by the judge's own
+    clock, with all that a worker does around it. `parts` are the generations that this one is made of, if several;
+    `span` is when the race ran (seconds since 1970). With a `failure` there are no samples.
     """
 
     label: str
@@ -186,7 +186,8 @@ class _Lane:
     calls: list[int] = field(default_factory=list)
     rounds: list[float] = field(default_factory=list)
     throttled: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of all its turns
+    call_seconds: float = 0.0  # of the part of them that times calls
     failure: str = ""
     known: bool = False
     is_prepared: bool = False
@@ -196,7 +197,7 @@ class _Lane:
             nothing = np.array([])
             return Measurement(self.contestant.label, nothing, nothing, nothing, failure=self.failure)
         device, calls = _us(self.device), _us(self.calls)
-        wall = self.seconds * 1e6 / (len(device) + len(calls))
+        wall = self.call_seconds * 1e6 / len(calls)
         return Measurement(self.contestant.label, device, calls, np.array(self.rounds), wall, self.throttled)
 
 
@@ -304,7 +305,7 @@ class Race:
         self._prepare(case, hot=False)
         ((contestant, worker),) = [each for each in self._workers if each[0].label == label]
         if label not in self._failures:
-            reply = worker.request(self._request("time", 1, 0.0), PREPARE_SECONDS)  # it may compile
+            reply = worker.request(self._request("call", 1, 0.0), PREPARE_SECONDS)  # it may compile
             if reply.outcome != "answered" or "raised" in reply.body:
                 self._failures[label] = "a call for its anatomy failed"
         return self._records(contestant, worker)
@@ -319,7 +320,8 @@ class Race:
         for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
             self._turn_all(lanes, samples, seconds)
         for lane in lanes:
-            lane.device, lane.calls, lane.rounds, lane.throttled, lane.seconds = [], [], [], 0, 0.0
+            lane.device, lane.calls, lane.rounds, lane.throttled = [], [], [], 0
+            lane.seconds = lane.call_seconds = 0.0
         completed = 0
         while True:
             running = [lane for lane in lanes if not lane.failure and (duel or not lane.known)]
@@ -330,7 +332,7 @@ class Race:
             if duel and completed >= DUEL_ROUNDS:
                 return
             order = running if completed % 2 == 0 else running[::-1]
-            # Which sample of a turn is its last, and so is checked, the worker cannot know.
+            # Which sample of a series is its last, and so is checked, the worker cannot know.
             self._turn_all(order, random.SystemRandom().randrange(8, 17), self._stopping.batch_seconds)
             completed += 1
             if not duel and completed % LOOK_EVERY == 0:
@@ -356,31 +358,37 @@ class Race:
             # Its worker keeps what outputs start with, which the contestant before has written over.
             self._arena.prepare(self._case, self._inputs, False)
             lane.is_prepared = True
-        request = self._request("time", samples, seconds)
-        patience = PREPARE_SECONDS + 2 * seconds
-        started = time.monotonic()
-        reply = lane.worker.request(request, patience)
-        lane.seconds += time.monotonic() - started
-        reading = self._monitor.read() if self._monitor else None
-        body = reply.body
-        if reply.outcome != "answered":
-            ended = how_it_ended(reply, lane.worker, patience, self._problem, "during a timed call")
-            raise TimingError(ended.text)
-        if "raised" in body:
-            raise TimingError(f"a timed call failed: {pair(body['raised'])[1]}")
-        if lane.contestant.checked:
-            self._check()
-        calls, device = body.get("calls"), body.get("device", [])
         on_gpu = self._session.backend.name == "gpu"
-        if not _are_times(calls, samples) or (on_gpu and not _are_times(device, samples)):
-            raise TimingError("the worker sent no times")
+        device, device_seconds = self._series(lane, "device", samples, seconds) if on_gpu else ([], 0.0)
         if 0 in device:
             raise TimingError("a timed call caused no activity on the device")
+        calls, call_seconds = self._series(lane, "call", samples, seconds)
+        reading = self._monitor.read() if self._monitor else None
+        lane.seconds += device_seconds + call_seconds
+        lane.call_seconds += call_seconds
         lane.calls += calls
         lane.device += device
         lane.rounds.append(float(np.median(_us(device or calls))))
         if reading and reading.throttled:
             lane.throttled += len(device)
+
+    def _series(self, lane: _Lane, operation: str, samples: int, seconds: float) -> tuple[list[int], float]:
+        """Nanoseconds of some calls, the last of which was right, and the seconds of all by the judge's clock."""
+        patience = PREPARE_SECONDS + 2 * seconds
+        started = time.monotonic()
+        reply = lane.worker.request(self._request(operation, samples, seconds), patience)
+        took = time.monotonic() - started
+        if reply.outcome != "answered":
+            ended = how_it_ended(reply, lane.worker, patience, self._problem, "during a timed call")
+            raise TimingError(ended.text)
+        if "raised" in reply.body:
+            raise TimingError(f"a timed call failed: {pair(reply.body['raised'])[1]}")
+        if lane.contestant.checked:
+            self._check()
+        times = reply.body.get("times")
+        if not _are_times(times, samples):
+            raise TimingError("the worker sent no times")
+        return times, took
 
     def _request(self, operation: str, samples: int, seconds: float) -> dict:
         return {
@@ -395,7 +403,7 @@ class Race:
         }
 
     def _check(self) -> None:
-        """Looks at what the last call of a turn left, as after any judged call."""
+        """Looks at what the last call of a series left, as after any judged call."""
         arena = self._arena
         for name, before in self._before.items():
             if not arena.holds(name, before):

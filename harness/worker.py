@@ -498,7 +498,7 @@ class Worker:
         return reply
 
     def time(self, request: dict) -> dict:
-        """Times `samples` calls, or as many as fit into `seconds`, or takes one apart ("anatomy").
+        """The "device" or "call" times of `samples` calls, or as many as fit into `seconds`; or the "anatomy" of one.
 
         Each on refilled inputs and poisoned outputs.
         """
@@ -517,7 +517,8 @@ class Worker:
             if request["op"] == "anatomy":
                 reply = self.clock.anatomy(self.solve)
             else:
-                reply = self.clock.measure(self.solve, request["samples"], request["seconds"], request["cold"])
+                measure = self.clock.device_times if request["op"] == "device" else self.clock.call_times
+                reply = {"times": measure(self.solve, request["samples"], request["seconds"], request["cold"])}
         except Failure as failure:
             return {"raised": [failure.kind, str(failure)]}
         except CuptiError as error:

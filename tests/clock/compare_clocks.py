@@ -244,7 +244,7 @@ def measure_direct(kernels: Kernels, part: Part, _: list[dict]) -> None:
     part.data["overheads"]["recorder, first in the process"] = {"seconds": time.perf_counter() - started}
 
     def judge(solve: Callable[[], int]) -> dict:
-        device = clock.measure(solve, SAMPLES, SECONDS, cold=False)["device"]
+        device = clock.device_times(solve, SAMPLES, SECONDS, cold=False)
         return summary([nanoseconds / 1e3 for nanoseconds in device], without_activity=device.count(0))
 
     for case in part.data["cases"]:
