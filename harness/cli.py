@@ -193,10 +193,10 @@ def bench(
     **flags: Any,
 ) -> None:
     """Judge files, then time them together, in turns, at several sizes."""
-    from harness.timing import Plan
+    from harness.timing import MOST_GENERATIONS, Plan
 
     base = None if against == "torch" else _read((Path(against),), flags)[0]
-    _judge(_read_many(files, folders, flags), plan=Plan(sizes, hot, anatomy, base), **flags)
+    _judge(_read_many(files, folders, flags), plan=Plan(sizes, hot, anatomy, base, MOST_GENERATIONS), **flags)
 
 
 @cli.command()
@@ -207,12 +207,12 @@ def bench(
 @_judging_flags
 def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bool, **flags: Any) -> None:
     """Judge two files, then let them take turns: is A faster than B, slower, or is it a tie?"""
-    from harness.timing import Plan
+    from harness.timing import MOST_GENERATIONS, Plan
 
     pair = _read((a,), flags)[:1] + _read((b,), flags)[:1]
     if pair[0].problem is not pair[1].problem:
         raise UsageError(f"{a} and {b} solve different problems: --problem NAME names one for both")
-    _judge(pair, plan=Plan(sizes, hot), duel=True, **flags)
+    _judge(pair, plan=Plan(sizes, hot, generations=MOST_GENERATIONS), duel=True, **flags)
 
 
 @cli.command()

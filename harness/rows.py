@@ -69,7 +69,8 @@ class Timing:
     what `method` names with 99 % confidence. `of_ceiling` is the share of the copy kernel's rate that gbps reaches,
     `over_reference` the time as a multiple of the reference row's, `hot_us` the device time with the L2 as the call
     before left it. `copy_us` and `empty_us` are the copy kernel and an empty kernel in the same run. `samples` are in
-    microseconds. `gpu` is the UUID of the one that it was timed on, during the `spans` (seconds since 1970).
+    microseconds, `processes_us` the median of each process, where there were several. `gpu` is the UUID of the one that
+    it was timed on, during the `spans` (seconds since 1970).
     """
 
     sizes: dict
@@ -89,6 +90,7 @@ class Timing:
     anatomy: Anatomy | None = None
     gpu: str | None = None
     spans: list[list[float]] = field(default_factory=list)
+    processes_us: list[float] = field(default_factory=list)
 
     def to_json(self) -> dict:
         return {**_flat(self), "anatomy": self.anatomy and vars(self.anatomy)}

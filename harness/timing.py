@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,11 +25,14 @@ from harness.rows import Duel, Row, Timing
 from harness.submission import Submission, as_typed
 from harness.supervisor import WorkerHandle
 
-# On a GPU several generations of workers are timed, every other one in the opposite order: a process is a little faster
-# or slower for as long as it lives. With one generation each, ten medians of a 9 us solve on an H200 spread over 2.5 %,
-# and of two copies of it the one named first came out slower by 0.9 %, on average over 19 duels; the cause is unknown.
-# Student's t for 6 - 1 degrees of freedom, two-sided 99 %.
-GENERATIONS, STUDENT_T = 6, 4.032
+# On a GPU several generations of workers are timed, every other one in the opposite order. Processes that are alive at
+# the same time are a little faster or slower for as long as they live, presumably by where in the memory they lie: of a
+# pair, the one that was started first was the slower one. One after the other, each alone, they agree. Where a plan
+# allows it, generations are added, two at a time, until the processes agree.
+GENERATIONS, MOST_GENERATIONS = 6, 12
+# Student's t for one degree of freedom less than there are generations, two-sided 99 %.
+STUDENT_T = {6: 4.032, 8: 3.499, 10: 3.250, 12: 3.106}
+AGREEMENT = 0.01  # relative width of Student's interval of their mean
 NORMAL_99 = 2.576  # two-sided quantile
 # The 99 % interval of the mean of all medians is to be narrower than 0.5 %, that of one of them so much wider. It need
 # not be narrower than a tick of the GPU's clock.
@@ -150,8 +153,21 @@ def interval(measured: Measurement) -> tuple[float, float]:
     if not measured.parts:
         return low, high
     medians = [part.median for part in measured.parts]
-    half = max((high - low) / 2, STUDENT_T * float(np.std(medians, ddof=1)) / len(medians) ** 0.5)
+    half = max((high - low) / 2, half_width(medians))
     return measured.median - half, measured.median + half
+
+
+def half_width(values: list[float]) -> float:
+    """Of Student's 99 % interval of their mean, where each is of another generation."""
+    return STUDENT_T[len(values)] * float(np.std(values, ddof=1)) / len(values) ** 0.5
+
+
+def agree(parts: list[Measurement]) -> bool:
+    """Whether what generations have measured of one contestant is known as well as is looked for, or has failed."""
+    if any(part.failure for part in parts):
+        return True
+    medians = [part.median for part in parts]
+    return 2 * half_width(medians) <= max(AGREEMENT * float(np.mean(medians)), TICK_US)
 
 
 def median_interval(samples: np.ndarray) -> tuple[float, float]:
@@ -438,13 +454,14 @@ def _are_times(values: object, asked: int) -> bool:
 class Plan:
     """What to time: sizes (None: the problem's own), also with a hot L2, against which file (None: the reference).
 
-    With `anatomy` one call of each is taken apart, too.
+    With `anatomy` one call of each is taken apart, too. `generations` of workers there are at most, on a GPU.
     """
 
     sizes: tuple[Shape, ...] | None = None
     hot: bool = False
     anatomy: bool = False
     against: Submission | None = None
+    generations: int = GENERATIONS
 
 
 @dataclass(frozen=True)
@@ -527,7 +544,11 @@ def time_heat(
     hot: list[list[list[Measurement]]] = [[] for _ in cases]
     records: list[list[list[dict]]] = [[] for _ in cases]
     failed: list[dict[str, str]] = [{} for _ in cases]
-    for which, race in _generations(session, problem, cases, contestants, monitor):
+
+    def is_known() -> bool:
+        return all(agree(list(parts)) for runs in cold for parts in list(zip(*runs, strict=True))[: len(results)])
+
+    for which, race in _generations(session, problem, cases, contestants, monitor, plan.generations, is_known):
         for index, case in enumerate(cases):
             progress.start(f"timing {problem.name} at {_size(problem, case)}{which}")
             cold[index].append(race.run(case, failed=failed[index]))
@@ -546,13 +567,22 @@ def time_heat(
 
 
 def _generations(
-    session: Session, problem: Problem, cases: list[Case], contestants: list[Contestant], monitor: Monitor | None
+    session: Session,
+    problem: Problem,
+    cases: list[Case],
+    contestants: list[Contestant],
+    monitor: Monitor | None,
+    most: int,
+    is_known: Callable[[], bool],
 ) -> Iterator[tuple[str, Race]]:
-    """Races of the same contestants, each with workers of its own, and which it is of how many; one without a GPU."""
-    count = GENERATIONS if session.backend.name == "gpu" else 1
-    for number in range(count):
+    """Races of the same contestants, each with workers of its own, and which it is; one without a GPU."""
+    on_gpu = session.backend.name == "gpu"
+    for number in range(most if on_gpu else 1):
+        # As many in either order.
+        if number >= GENERATIONS and number % 2 == 0 and is_known():
+            return
         with Race(session, problem, cases, contestants, monitor, backwards=number % 2 == 1) as race:
-            yield f", workers {number + 1} of {count}" if count > 1 else "", race
+            yield f", workers {number + 1} of {max(number + 1, GENERATIONS)}" if on_gpu else "", race
 
 
 def _judged_reference(problem: Problem, session: Session, progress: Progress, plan: Plan) -> tuple[Submission, Row]:
@@ -608,6 +638,7 @@ def timing_of(
         empty_us=empty.median if empty is not None else None,
         throttled_samples=measured.throttled,
         spans=[list(span) for one in (measured, hot) if one is not None for span in one.spans],
+        processes_us=[round(part.median, 4) for part in measured.parts],
     )
 
 
@@ -684,7 +715,11 @@ def duel(
     if on_gpu:
         entrants.append(Contestant("copy", a.problem.copy_solve, checked=False))
     fought: list[list[list[Measurement]]] = [[] for _ in cases]  # by case, then by generation
-    for which, race in _generations(session, a.problem, cases, entrants, monitor):
+
+    def is_known() -> bool:
+        return all(half_width(_logarithms(by_case)) <= AGREEMENT / 2 for by_case in fought)
+
+    for which, race in _generations(session, a.problem, cases, entrants, monitor, plan.generations, is_known):
         for index, case in enumerate(cases):
             progress.start(f"duel at {_size(a.problem, case)}{which}")
             measured = race.run(case, hot=plan.hot, duel=True)
@@ -712,11 +747,11 @@ def decide(generations: list[list[Measurement]], problem: Problem, case: Case, m
     rounds of the same two processes may share more than their files. On the CPU backend there is no verdict. Of each
     generation the first two measurements are the duel's, a third is that of the copy kernel.
     """
-    logarithms = np.array([np.mean(np.log(first.rounds / second.rounds)) for first, second, *_ in generations])
+    logarithms = _logarithms(generations)
     mean = float(np.mean(logarithms))
     # One generation, as on the CPU backend, says nothing of its spread.
-    spread = float(np.std(logarithms, ddof=1)) / np.sqrt(len(logarithms)) if len(logarithms) > 1 else 0.0
-    low, high = float(np.exp(mean - STUDENT_T * spread)), float(np.exp(mean + STUDENT_T * spread))
+    half = half_width(logarithms) if len(logarithms) > 1 else 0.0
+    low, high = float(np.exp(mean - half)), float(np.exp(mean + half))
     verdict = "tie"
     if high < 1 - DEAD_ZONE:
         verdict = "faster"
@@ -738,3 +773,8 @@ def decide(generations: list[list[Measurement]], problem: Problem, case: Case, m
         method=method,
         copy_us=control[0] if control else None,
     )
+
+
+def _logarithms(generations: list[list[Measurement]]) -> list[float]:
+    """Of a duel's ratio, by generation."""
+    return [float(np.mean(np.log(first.rounds / second.rounds))) for first, second, *_ in generations]

@@ -149,7 +149,7 @@ def test_forged_times_are_not_believed(cli, tmp_path, forgery):
     path = tmp_path / "forger.py"
     body = "\n\ndef solve(input, output, N):\n    torch.softmax(input[:N], 0, out=output[:N])\n"
     path.write_text("import torch\n" + FORGERIES[forgery] + body)
-    _, (_, row) = rows_of(cli, tmp_path, "bench", path)
+    _, (_, row) = rows_of(cli, tmp_path, "submit", path, "--db", tmp_path / "board.sqlite")
     assert row["verdict"] == "accepted", row["message"]
     told = row["timings"][0]["over_reference"]
     assert "suspicious" in row["flags"] or 0.9 <= told <= 1.1, row
@@ -169,7 +169,8 @@ def test_what_timed_calls_leave_is_looked_at(cli, tmp_path):
         body = f"    torch.softmax(input[:N], 0, out=output[:N])\n    if next(calls) > 400:\n        {statement}\n"
         head = "import itertools\n\nimport torch\n\ncalls = itertools.count()\n\n\ndef solve(input, output, N):\n"
         (tmp_path / f"{name}.py").write_text(head + body)
-    _, (_, *rows) = rows_of(cli, tmp_path, "bench", tmp_path / "scribbler.py", tmp_path / "slacker.py")
+    files = (tmp_path / "scribbler.py", tmp_path / "slacker.py")
+    _, (_, *rows) = rows_of(cli, tmp_path, "submit", *files, "--db", tmp_path / "board.sqlite")
     assert [row["verdict"] for row in rows] == ["accepted", "accepted"]
     assert [row["timings"] for row in rows] == [[], []]
     scribbler, slacker = (" ".join(row["warnings"]) for row in rows)

@@ -314,6 +314,9 @@ def test_the_time_over_several_processes_is_the_mean_of_their_medians():
     pooled = timing.pool(parts)
     assert pooled.median == pooled.call_median == pytest.approx(10.2)
     assert pooled.main.tolist() == [us for part in parts for us in part.main]
+    case = PROBLEMS["softmax"].timing_case(8)
+    told = timing.timing_of(PROBLEMS["softmax"], case, pooled, None, None, None)
+    assert told.processes_us == [10.0, 10.0, 10.0, 10.0, 10.0, 11.2]
 
 
 @pytest.mark.parametrize("medians", [[10.0, 10.1, 10.2, 10.3, 10.4, 10.5]])
@@ -330,6 +333,46 @@ def test_processes_that_agree_have_the_interval_of_their_samples():
     assert high - low == pytest.approx(within[1] - within[0])
     assert high > low
     assert timing.interval(measurement("a", samples)) == timing.median_interval(samples)
+
+
+@pytest.mark.parametrize(
+    ("most", "known_after", "count"), [(6, 0, 6), (12, 0, 6), (12, 7, 8), (12, 8, 8), (12, 99, 12), (6, 99, 6)]
+)
+def test_generations_are_added_two_at_a_time_until_processes_agree(monkeypatch, most, known_after, count):
+    orders = []
+    monkeypatch.setattr(timing, "Race", lambda *_, backwards: nullcontext(orders.append(backwards)))
+    session = SimpleNamespace(backend=SimpleNamespace(name="gpu"))
+    list(timing._generations(session, None, [], [], None, most, lambda: len(orders) >= known_after))
+    assert orders == [False, True] * (count // 2)
+
+
+def test_without_a_gpu_there_is_one_generation(monkeypatch):
+    orders = []
+    monkeypatch.setattr(timing, "Race", lambda *_, backwards: nullcontext(orders.append(backwards)))
+    session = SimpleNamespace(backend=SimpleNamespace(name="cpu"))
+    list(timing._generations(session, None, [], [], None, 12, lambda: False))
+    assert orders == [False]
+
+
+@pytest.mark.parametrize(
+    ("medians", "known"),
+    [
+        ([10.0] * 6, True),
+        ([10.0, 10.01, 10.02, 10.03, 10.04, 10.05], True),
+        ([10.0, 10.03, 10.06, 10.09, 10.12, 10.15], False),  # Student's interval is 1.8 % wide
+        ([10.0, 10.03, 10.06, 10.09, 10.12, 10.15] * 2, True),
+        ([1.0, 1.01, 1.02, 1.0, 1.01, 1.02], True),  # 3 % wide, but that is one tick
+        ([10.0] * 5 + [float("nan")], False),
+    ],
+)
+def test_processes_agree_within_a_per_cent_or_a_tick(medians, known):
+    assert timing.agree([measurement("a", [us] * 5) for us in medians]) is known
+
+
+def test_of_one_that_has_failed_no_more_is_to_be_known():
+    nothing = np.array([])
+    broken = timing.Measurement("a", nothing, nothing, nothing, failure="it was killed")
+    assert timing.agree([measurement("a", [us] * 5) for us in (10.0, 11.0)] + [broken])
 
 
 def test_a_failure_in_one_process_is_a_failure():

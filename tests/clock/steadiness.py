@@ -59,6 +59,7 @@ def main() -> int:
         if any(row.verdict != rows.ACCEPTED for row, _ in judged):
             sys.exit(f"not accepted: {[(row.file, row.message) for row, _ in judged]}")
         monitor = Monitor()
+        plan = timing.Plan(generations=timing.MOST_GENERATIONS)
         document: dict = {"schema": 1, "machine": machine(backend), "benches": [], "duels": []}
         if path.exists():
             document = json.loads(path.read_text())
@@ -69,11 +70,20 @@ def main() -> int:
                 medians.setdefault(name, []).append(one["device_us"])
         for number in range(len(document["benches"]), counts.get("benches", 0)):
             started = time.monotonic()
-            timed = timing.time_rows(judged, session, monitor, progress, timing.Plan())
+            timed = timing.time_rows(judged, session, monitor, progress, plan)
             found = {Path(row.file).name: row.timings[0] for row in timed}
             for name, one in found.items():
                 medians.setdefault(name, []).append(one.device_us)
-            shown = ("device_us", "low_us", "high_us", "call_us", "copy_us", "empty_us", "throttled_samples")
+            shown = (
+                "device_us",
+                "low_us",
+                "high_us",
+                "call_us",
+                "copy_us",
+                "empty_us",
+                "throttled_samples",
+                "processes_us",
+            )
             document["benches"].append({name: {key: vars(one)[key] for key in shown} for name, one in found.items()})
             save(path, document)
             figures = ", ".join(f"{name} {values[-1]:.2f} us" for name, values in medians.items())
@@ -86,7 +96,7 @@ def main() -> int:
 
         for number in range(len(document["duels"]), counts.get("duels", 0)):
             started = time.monotonic()
-            (duel,) = timing.duel(baseline, other, session, monitor, progress, timing.Plan())
+            (duel,) = timing.duel(baseline, other, session, monitor, progress, plan)
             document["duels"].append({**duel.to_json(), "a": "softmax_baseline.py", "b": "a copy of it"})
             save(path, document)
             interval = f"{duel.ratio:.4f} ({duel.low:.4f} to {duel.high:.4f})"
