@@ -296,8 +296,11 @@ def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> Bu
 # ---- a source tree ----------------------------------------------------------------------------------------------
 
 
-def build_tree(root: Path) -> None:
-    """Brings build/ up to date. What does not compile has no library afterwards; `find_in_tree` then says so."""
+def build_tree(root: Path, backend: str) -> None:
+    """Brings up to date what one backend needs of build/.
+
+    What does not compile has no library afterwards; `find_in_tree` then says so.
+    """
     tree = root / "build"
     tree.mkdir(exist_ok=True)
     with locked(tree / ".judge.lock"):
@@ -309,7 +312,8 @@ def build_tree(root: Path) -> None:
         ninja = "CMAKE_GENERATOR:INTERNAL=Ninja" in (tree / "CMakeCache.txt").read_text()
         keep_going = ["-k", "0"] if ninja else ["-k"]
         # Its status is not asked: a file that does not compile gets its own verdict.
-        subprocess.run([_cmake(), "--build", tree, "--parallel", "--", *keep_going], capture_output=True)
+        command = [_cmake(), "--build", tree, "--target", f"{backend}_solves", "--parallel", "--", *keep_going]
+        subprocess.run(command, capture_output=True)
 
 
 def find_in_tree(root: Path, source: Path, backend: str) -> Build | None:

@@ -180,7 +180,7 @@ class Session:
         if submission.tree is None:
             return None
         if submission.tree not in self._built_trees:
-            build_tree(submission.tree)
+            build_tree(submission.tree, self.backend.name)
             self._built_trees.add(submission.tree)
         return find_in_tree(submission.tree, submission.path, kind)
 

@@ -390,6 +390,22 @@ def test_a_file_that_stops_compiling_leaves_no_library_behind_and_the_others_sta
     assert project.exist("libsoftmax.so", "cpu/libsoftmax.so", "cpu/checked/libsoftmax.so") == [True] * 3
 
 
+def test_a_run_on_one_backend_builds_no_more_than_it_needs(tmp_path, bare_python):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    nvcc = tools / "nvcc"  # what CMake asks of it
+    nvcc.write_text('#!/bin/sh\nif [ "$1" = --list-gpu-arch ]; then echo compute_90; else echo V13.0.88; fi\n')
+    nvcc.chmod(0o755)
+    project = Project(tmp_path / "tree", f"{tools}{os.pathsep}{os.environ['PATH']}", bare_python)
+    assert str(nvcc) in project.configure()
+    built = {}
+    for target in ("cpu_solves", "gpu_solves"):
+        asked = [build.find_tool("ninja"), "-C", "build", "-t", "inputs", target]
+        done = subprocess.run(asked, cwd=project.root, capture_output=True, text=True, check=True)
+        built[target] = set(re.findall(r"^(?:\S*/build/)?(\S*libsoftmax\.so)$", done.stdout, re.MULTILINE))
+    assert built == {"cpu_solves": {"cpu/libsoftmax.so", "cpu/checked/libsoftmax.so"}, "gpu_solves": {"libsoftmax.so"}}
+
+
 def test_without_a_cpp_compiler_configuring_succeeds_and_says_what_is_missing(tmp_path, bare_python):
     tools = tmp_path / "tools"
     tools.mkdir()

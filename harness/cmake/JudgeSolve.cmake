@@ -8,7 +8,8 @@
 # and defines
 #
 #   judge_add_runtime(<directory>)                      target `cudacpu`: the CUDA-on-CPU runtime library
-#   judge_add_solve(<source>)                           rules for build/lib<name>.so and build/cpu/...
+#   judge_add_solve(<source>)                           rules for build/lib<name>.so and build/cpu/..., in the targets
+#                                                       gpu_solves and cpu_solves
 #   judge_solve_commands(<variable> <backend> <source> <library> <work directory> <runtime directory>)
 #                                                       the command lines alone; backend is gpu, cpu or checked
 #
@@ -241,6 +242,12 @@ function(judge_add_library backend source library)
         COMMENT "Building ${library} (${backend})"
         VERBATIM)
     add_custom_target("${name}_${backend}" ALL DEPENDS "${library}")
+    # What a run on one backend needs, by itself: the judge builds no more than that.
+    string(REPLACE "checked" "cpu" group "${backend}")
+    if(NOT TARGET ${group}_solves)
+        add_custom_target(${group}_solves)
+    endif()
+    add_dependencies(${group}_solves "${name}_${backend}")
 endfunction()
 
 function(judge_add_solve source)
@@ -259,6 +266,7 @@ function(judge_add_solve source)
             COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_BINARY_DIR}/cpu/lib${name}.so" "${CMAKE_BINARY_DIR}/lib${name}.so"
             DEPENDS "${CMAKE_BINARY_DIR}/cpu/lib${name}.so" VERBATIM)
         add_custom_target("${name}_stand_in" ALL DEPENDS "${CMAKE_BINARY_DIR}/lib${name}.so")
+        add_dependencies(cpu_solves "${name}_stand_in")
     endif()
 endfunction()
 
