@@ -2,25 +2,28 @@
 
 The files are specimens of the corpus, good, wrong, crashing and hanging ones in fixed shares, drawn with a fixed seed
 and each made a file of its own by a last line. Every verdict must be the one that the specimen expects. With
-`--kill-every S` one of the judging processes is killed every S seconds, which must change no verdict. Exit status 1
-if one is not as expected. Not part of the tests, where test_pool.py judges a dozen.
+`--kill-every S` one of the judging processes is killed every S seconds, which must change no verdict. Flags after `--`
+are the judge's, such as `-- --ray`; `--against JSON` compares with an earlier run, case by case. Exit status 1 if a
+verdict is not as expected. Not part of the tests, where test_pool.py judges a dozen.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
 import random
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -63,12 +66,18 @@ def _is_usable(specimen: corpus.Specimen, suffixes: tuple[str, ...]) -> bool:
     return is_usual and not specimen.line("flag") and specimen.path.suffix in suffixes
 
 
+JUDGING = (pool.ENTRY.encode(), b"ray::judge_parcel")  # in the command line of one of the pool's, of Ray's at work
+
+
 def judging_processes(judge: int) -> list[int]:
-    """The processes of a judge's pool."""
-    with suppress(OSError):  # it has ended
-        children = Path(f"/proc/{judge}/task/{judge}/children").read_text().split()
-        return [int(c) for c in children if pool.ENTRY.encode() in Path(f"/proc/{c}/cmdline").read_bytes()]
-    return []
+    """The processes of a judge's pool, or of the Ray that it has started."""
+    found = []
+    for listed in Path(f"/proc/{judge}/task").glob("*/children"):
+        with suppress(OSError):  # the thread or the child has ended
+            for child in map(int, listed.read_text().split()):
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+                found += [child] if any(words in command for words in JUDGING) else judging_processes(child)
+    return found
 
 
 def kill_one(judge: int, chance: random.Random) -> int:
@@ -82,14 +91,14 @@ def kill_one(judge: int, chance: random.Random) -> int:
 def judge_class(
     folder: Path, result: Path, arguments: list[str], kill_every: float = 0, kill_at: tuple[int, ...] = ()
 ) -> dict:
-    """Judges a folder by the command line: the rows of its JSON, wall and CPU time, how many processes were killed.
+    """Judges a folder by the command line: the rows of its JSON, wall time, how many processes were killed.
 
     One is killed every so many seconds, and when so many files were finished.
     """
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "harness", "check", "--folder", str(folder), "--json", str(result), *arguments]
     chance, ended, kills = random.Random(0), threading.Event(), []
-    started, cpu_before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.monotonic()
 
     def kill_now_and_then() -> None:
         while not ended.wait(kill_every):
@@ -109,13 +118,17 @@ def judge_class(
         ended.set()
     if judge.returncode not in (0, 1, 2):
         raise RuntimeError(f"the judge ended with status {judge.returncode}: {''.join(errors)[-2000:]}")
-    cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "rows": json.loads(result.read_text())["rows"],
         "seconds": time.monotonic() - started,
-        "cpu_seconds": cpu.ru_utime + cpu.ru_stime - cpu_before.ru_utime - cpu_before.ru_stime,
         "kills": sum(kills),
     }
+
+
+def digest_of_cases(row: dict) -> str:
+    """Equal for rows whose cases have the same verdicts in the same order."""
+    verdicts = [(case["name"], case["verdict"]) for case in row["cases"]]
+    return hashlib.blake2b(repr(verdicts).encode(), digest_size=4).hexdigest()
 
 
 def figures(run: dict, processes: int) -> dict:
@@ -127,7 +140,6 @@ def figures(run: dict, processes: int) -> dict:
         "files": len(run["rows"]),
         "processes": processes,
         "wall_s": round(run["seconds"], 1),
-        "cpu_s": round(run["cpu_seconds"], 1),
         "files_per_minute": round(60 * len(run["rows"]) / run["seconds"], 1),
         "build_s": round(spent["build"], 1),
         "load_s": round(spent["load"], 1),
@@ -157,21 +169,24 @@ def main() -> int:
         arguments = ["--backend", "cpu", "--seed", str(options.seed), "--timeout", str(options.timeout), *options.flags]
         run = judge_class(folder, Path(home) / "run.json", arguments, options.kill_every)
     verdicts = {Path(row["file"]).name: row["verdict"] for row in run["rows"]}
-    cases = {Path(row["file"]).name: [case["verdict"] for case in row["cases"]] for row in run["rows"]}
+    by_file = {Path(row["file"]).name: f"{row['verdict']} {digest_of_cases(row)}" for row in run["rows"]}
     wrong = [f"{n}: {verdicts.get(n)} and not {expected[n]}" for n in expected if verdicts.get(n) != expected[n]]
     if options.against:
-        other = json.loads(options.against.read_text())
-        wrong += [f"{n}: {verdicts.get(n)}, before {v}" for n, v in other["verdicts"].items() if verdicts.get(n) != v]
-        wrong += [f"{n}: other cases than before" for n, c in other["cases"].items() if cases.get(n) != c]
+        before = json.loads(options.against.read_text())["by_file"]
+        wrong += [f"{n}: {by_file.get(n)}, before {found}" for n, found in before.items() if by_file.get(n) != found]
     found = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.platform()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}",
+        "flags": options.flags,
+        "seed": options.seed,
         **figures(run, len(pool.lanes(pool.Backend("cpu", "", None), options.files))),
+        "verdicts": dict(sorted(Counter(verdicts.values()).items())),
         "unexpected": wrong,
     }
     for name, value in found.items():
         print(f"{name}: {value}")
     if options.json:
-        options.json.write_text(json.dumps({**found, "verdicts": verdicts, "cases": cases}, indent=1) + "\n")
+        options.json.write_text(json.dumps({**found, "by_file": by_file}, indent=1) + "\n")
     return 1 if wrong else 0
 
 
