@@ -68,8 +68,10 @@ class Line:
 
 _COLUMNS = [field.name for field in fields(Line)]
 _NUMBERS = ("device_us", "call_us", "low_us", "high_us", "gbps", "of_ceiling", "over_reference", "method")
-_OF_ONE_RUN = ("date", "file", "source_hash", "problem", "problem_version", "backend", "seed", "label", "gpu")
-DROP_UNTIMED = f"DELETE FROM lines WHERE sizes IS NULL AND {' AND '.join(f'{n} IS :{n}' for n in _OF_ONE_RUN)}"
+_OF_ONE_RUN = ("file", "source_hash", "problem", "problem_version", "backend", "seed", "label", "gpu")
+# A run that goes on after a kill (--resume) has another date, and times what the first part has judged.
+DROP_UNTIMED = f"""DELETE FROM lines WHERE sizes IS NULL AND (date IS :date OR verdict IS :verdict)
+    AND {" AND ".join(f"{name} IS :{name}" for name in _OF_ONE_RUN)}"""
 
 
 @dataclass(frozen=True)

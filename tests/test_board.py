@@ -17,7 +17,7 @@ from rich.console import Console
 
 from harness import board as board_module
 from harness import report, rows
-from harness.board import APPLICATION_ID, SCHEMA, default_path, open_board, print_board, record, standings
+from harness.board import APPLICATION_ID, SCHEMA, default_path, open_board, print_board, read_lines, record, standings
 from harness.errors import UsageError
 from harness.rows import Row, Timing
 
@@ -237,6 +237,18 @@ def test_what_is_kept(board):
         "cpu": "AMD EPYC",
     }
     assert kept[3]["device_us"] is None and kept[3]["method"] is None
+
+
+def test_times_take_the_place_of_the_verdict_alone_also_in_a_run_that_goes_on_later(board):
+    later = {**MACHINE, "date": "2025-06-02T12:00:00+00:00"}
+    record(board, [row("a.cu"), row("b.cu", seed=8), row("c.cu", verdict=rows.WRONG_ANSWER)], MACHINE)
+    record(board, [row("a.cu", timing()), row("b.cu", timing()), row("c.cu", timing())], later)
+    found = [(line.file, line.verdict, line.seed, line.sizes is None) for line in read_lines(board, None)]
+    assert found == [
+        ("b.cu", rows.ACCEPTED, 8, True),  # of another run
+        ("c.cu", rows.WRONG_ANSWER, 7, True),  # what was once found counts
+        *((name, rows.ACCEPTED, 7, False) for name in ("a.cu", "b.cu", "c.cu")),
+    ]
 
 
 def test_a_machine_without_gpu_clocks_and_nvcc(board):
