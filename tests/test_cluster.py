@@ -2,15 +2,25 @@
 
 import json
 import os
+import secrets
 import shlex
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import many
 import pytest
 from conftest import ROOT
 from test_pool import CPU, ENDS_ITS_JUDGE, HEAD, OPTIONS, SOLVE, loaded
+from waiting import wait_for_file, wait_for_the_end
 
 from harness import corpus, rows
+from harness.build import find_tool
 from harness.cluster import judge_parcel, pack, renamed, unpack
 from harness.errors import UsageError
 from harness.judge import Session, judge_one
@@ -115,3 +125,116 @@ def test_ray_gives_a_class_the_verdicts_of_the_pool_also_where_its_workers_are_k
         assert [c["verdict"] for c in shipped["cases"]] == [c["verdict"] for c in pooled["cases"]], shipped["file"]
         assert [c["replay"] for c in shipped["cases"]] == [c["replay"] for c in pooled["cases"]]
     assert loaded(tmp_path).count("killed.py") == 3  # in the pool where nothing ended it, on Ray twice
+
+
+# Several nodes, here on one machine: each a `ray start` that stays in the foreground, with one core.
+
+
+@contextmanager
+def node(token, *arguments):
+    """A node of a Ray cluster; the process id of its raylet."""
+    variables = {**os.environ, **token, "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [find_tool("ray"), "start", "--block", "--num-cpus=1", "--object-store-memory=100000000", *arguments]
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as start:
+        try:
+            said = []
+            while "Ray runtime started." not in (line := start.stdout.readline()):
+                said.append(line)
+                assert line, "".join(said)
+            children = map(int, Path(f"/proc/{start.pid}/task/{start.pid}/children").read_text().split())
+            (raylet,) = [c for c in children if b"raylet/raylet" in Path(f"/proc/{c}/cmdline").read_bytes()]
+            yield raylet
+        finally:
+            start.terminate()
+            start.communicate()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """The head of a Ray cluster, a node itself: its address, and what shows whoever speaks to it to be ours."""
+    pytest.importorskip("ray")
+    with socket.socket() as free, tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        with node(token, "--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}"):
+            yield f"127.0.0.1:{port}", token
+
+
+def written(folder, name, top="", solve=SOLVE):
+    """A solve that knows the folder it comes from, wherever it is judged."""
+    (folder / name).write_text(HEAD.replace("Path(__file__).parent", f"Path({str(folder)!r})") + top + solve)
+
+
+def test_files_of_a_node_that_ends_are_judged_by_another_and_what_it_has_finished_stays(cli, cluster, tmp_path):
+    address, token = cluster
+    # The doomed node ends with its second file; until then the other one does not get on with its first.
+    ends_its_node = """
+raylet = ancestor(b"raylet/raylet")
+with open(HERE / "nodes", "a") as log:
+    log.write(f"{Path(__file__).name} {raylet}\\n")
+if raylet != int((HERE / "doomed").read_text()):
+    while not (HERE / "killed").exists():
+        os.sched_yield()
+elif (HERE / "nodes").read_text().count(f" {raylet}\\n") == 2:
+    once("killed")
+    os.kill(raylet, signal.SIGKILL)
+    signal.pause()
+"""
+    for name in ("a.py", "b.py", "c.py", "d.py"):
+        written(tmp_path, name, ends_its_node)
+    written(tmp_path, "wrong.py", ends_its_node, "def solve(input, output, N):\n    pass\n")
+    with node(token, f"--address={address}") as doomed:
+        (tmp_path / "doomed").write_text(str(doomed))
+        arguments = ("check", "--folder", ".", "--backend", "cpu", "--json", "run.json", "--ray", address)
+        done = cli(*arguments, cwd=tmp_path, **token)
+    assert done.returncode == 1, done.stderr
+    found = {row["file"]: row["verdict"] for row in json.loads((tmp_path / "run.json").read_text())["rows"]}
+    assert found == {**dict.fromkeys(("a.py", "b.py", "c.py", "d.py"), rows.ACCEPTED), "wrong.py": rows.WRONG_ANSWER}
+    judged = [line.split() for line in (tmp_path / "nodes").read_text().splitlines()]
+    judged = [(file, int(raylet) == doomed) for file, raylet in judged]
+    finished, killed = [file for file, was_doomed in judged if was_doomed]
+    assert sorted(file for file, was_doomed in judged if not was_doomed) == sorted(found.keys() - {finished})
+    assert killed in found
+
+
+def test_a_run_on_a_cluster_that_was_killed_goes_on_and_enters_nothing_twice(cli, cluster, tmp_path):
+    address, token = cluster
+    waits_for_the_end = """
+if not (HERE / "reached").exists():
+    journal = HERE / ".run.json.rows"
+    while not (journal.exists() and all(name in journal.read_text() for name in ("a.py", "b.py"))):
+        os.sched_yield()
+    (HERE / "solve").write_text(str(os.getpid()))
+    once("reached")
+    signal.pause()
+"""
+    written(tmp_path, "a.py")
+    written(tmp_path, "b.py", solve="def solve(input, output, N):\n    pass\n")
+    written(tmp_path, "c.py", waits_for_the_end)
+    arguments = ("submit", "--folder", ".", "--backend", "cpu", "--json", "run.json", "--db", "board.sqlite3")
+
+    def lines():
+        board = sqlite3.connect(tmp_path / "board.sqlite3")
+        found = board.execute("SELECT file, verdict FROM lines WHERE label = '' ORDER BY file").fetchall()
+        board.close()
+        return found
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "harness", *arguments, "--ray", address],
+        cwd=tmp_path,
+        env={**os.environ, **token, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    ) as driver:
+        wait_for_file(tmp_path / "reached")
+        driver.kill()
+    assert driver.returncode == -signal.SIGKILL
+    assert lines() == [("a.py", "accepted"), ("b.py", "wrong-answer")]
+    wait_for_the_end([int((tmp_path / "solve").read_text())])
+    again = cli(*arguments, "--resume", "--ray", address, cwd=tmp_path, **token)
+    assert again.returncode == 1, again.stderr
+    assert "2 of 3 are judged already" in again.stderr
+    assert lines() == [("a.py", "accepted"), ("b.py", "wrong-answer"), ("c.py", "accepted")]
+    # What is accepted is loaded once more, to be timed.
+    assert loaded(tmp_path) == ["a.py", "a.py", "b.py", "c.py", "c.py", "c.py"]
