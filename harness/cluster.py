@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -17,6 +18,7 @@ from harness.backend import Backend
 from harness.build import cache_directory
 from harness.errors import UsageError
 from harness.judge import Judged, Session, judge_one
+from harness.locks import locked
 from harness.pool import ATTEMPTS, Lost
 from harness.pool_process import Setup
 from harness.problems import Problem, find_problem
@@ -108,13 +110,17 @@ def judge_parcel(parcel: Parcel, setup: Setup) -> Judged:
             raise UsageError(f"a node of the cluster has {device.name}, the run is for {setup.reason}")
         _sessions[setup] = Session(Backend(setup.backend, setup.reason, device), setup.options, setup.needs_torch)
     digest = hashlib.blake2b(repr((parcel.path, parcel.files)).encode(), digest_size=16).hexdigest()
-    folder = cache_directory() / "shipped" / digest  # of every attempt the same, so that its build is found again
-    try:
-        submission, names = unpack(parcel, folder)
-        judged = judge_one(submission, _sessions[setup], Progress(silent=True))
-        return replace(judged, row=renamed(judged.row, names))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    shipped = cache_directory() / "shipped"
+    shipped.mkdir(exist_ok=True)
+    folder = shipped / digest  # of every attempt the same, so that its build is found again
+    # Another run may be at the same file, or what is left of an attempt whose node is thought dead.
+    with locked(shipped / f"{digest}.lock"):
+        try:
+            submission, names = unpack(parcel, folder)
+            judged = judge_one(submission, _sessions[setup], Progress(silent=True))
+            return replace(judged, row=renamed(judged.row, names))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def import_ray() -> Any:
@@ -158,6 +164,10 @@ class Cluster:
         """(place, answer) as answers come; Lost where the process of every attempt has ended."""
         ray = self._ray
         needs = {"num_cpus": 1, "num_gpus": 1 if self._setup.backend == "gpu" else 0}
+        there = ray.cluster_resources()
+        lacking = " and no ".join(name for name in ("CPU", "GPU") if there.get(name, 0) < needs[f"num_{name.lower()}s"])
+        if lacking:
+            print(f"the Ray cluster has no {lacking} yet: waiting for a node that has", file=sys.stderr)
         task = ray.remote(max_retries=ATTEMPTS - 1, **needs)(judge_parcel)
         places = {task.remote(parcel, self._setup): place for place, parcel in enumerate(parcels)}
         while places:

@@ -1,5 +1,6 @@
 """--ray: what travels with a submission, what it is called where it is judged, and Ray itself where there is one."""
 
+import fcntl
 import json
 import os
 import secrets
@@ -10,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import many
@@ -19,11 +20,12 @@ from conftest import ROOT
 from test_pool import CPU, ENDS_ITS_JUDGE, HEAD, OPTIONS, SOLVE, loaded
 from waiting import wait_for_file, wait_for_the_end
 
+from harness import cluster as cluster_module
 from harness import corpus, rows
 from harness.build import find_tool
 from harness.cluster import judge_parcel, pack, renamed, unpack
 from harness.errors import UsageError
-from harness.judge import Session, judge_one
+from harness.judge import Judged, Session, judge_one
 from harness.pool_process import Setup
 from harness.progress import Progress
 from harness.report import finite
@@ -96,7 +98,22 @@ def test_a_parcel_gets_the_row_that_its_submission_gets(name, tmp_path, monkeypa
     there = judge_parcel(pack(submission), Setup("cpu", "asked for", OPTIONS, True)).row
     assert finite({**there.to_json(), "seconds": None}) == finite({**here.to_json(), "seconds": None})
     left = Path(os.environ["XDG_CACHE_HOME"]) / "solve-judge" / "shipped"
-    assert list(left.iterdir()) == []
+    assert {path.suffix for path in left.iterdir()} == {".lock"}
+
+
+def test_who_judges_a_parcel_has_its_folder_alone(tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text(HEAD + SOLVE)
+    seen = []
+
+    def judges(submission, *_):
+        with open(submission.path.parent.with_suffix(".lock")) as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        seen.append(submission.path.exists())
+        return Judged(Row("", "softmax", "cpu", rows.ACCEPTED, "", [], [], 1, []), "")
+
+    monkeypatch.setattr(cluster_module, "judge_one", judges)
+    judge_parcel(pack(submission_of(tmp_path / "a.py")), Setup("cpu", "asked for", OPTIONS, False))
+    assert seen == [True]
 
 
 def test_ray_gives_a_class_the_verdicts_of_the_pool_also_where_its_workers_are_killed(cli, tmp_path):
@@ -127,14 +144,15 @@ def test_ray_gives_a_class_the_verdicts_of_the_pool_also_where_its_workers_are_k
     assert loaded(tmp_path).count("killed.py") == 3  # in the pool where nothing ended it, on Ray twice
 
 
-# Several nodes, here on one machine: each a `ray start` that stays in the foreground, with one core.
+# Several nodes, here on one machine: each a `ray start` in the foreground, the head with no core to judge on.
 
 
 @contextmanager
-def node(token, *arguments):
+def node(token, *arguments, cores=1):
     """A node of a Ray cluster; the process id of its raylet."""
     variables = {**os.environ, **token, "RAY_USAGE_STATS_ENABLED": "0"}
-    command = [find_tool("ray"), "start", "--block", "--num-cpus=1", "--object-store-memory=100000000", *arguments]
+    options = ["--block", f"--num-cpus={cores}", "--object-store-memory=100000000", *arguments]
+    command = [find_tool("ray"), "start", *options]
     with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as start:
         try:
             said = []
@@ -149,16 +167,17 @@ def node(token, *arguments):
             start.communicate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
-    """The head of a Ray cluster, a node itself: its address, and what shows whoever speaks to it to be ours."""
+    """The head of a Ray cluster: its address, and what shows whoever speaks to it to be ours."""
     pytest.importorskip("ray")
     with socket.socket() as free, tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        with node(token, "--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}"):
+        head = ("--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}")
+        with node(token, *head, cores=0):
             yield f"127.0.0.1:{port}", token
 
 
@@ -185,7 +204,7 @@ elif (HERE / "nodes").read_text().count(f" {raylet}\\n") == 2:
     for name in ("a.py", "b.py", "c.py", "d.py"):
         written(tmp_path, name, ends_its_node)
     written(tmp_path, "wrong.py", ends_its_node, "def solve(input, output, N):\n    pass\n")
-    with node(token, f"--address={address}") as doomed:
+    with node(token, f"--address={address}") as doomed, node(token, f"--address={address}"):
         (tmp_path / "doomed").write_text(str(doomed))
         arguments = ("check", "--folder", ".", "--backend", "cpu", "--json", "run.json", "--ray", address)
         done = cli(*arguments, cwd=tmp_path, **token)
@@ -221,18 +240,26 @@ if not (HERE / "reached").exists():
         board.close()
         return found
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "harness", *arguments, "--ray", address],
-        cwd=tmp_path,
-        env={**os.environ, **token, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
-    ) as driver:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "harness", *arguments, "--ray", address],
+            cwd=tmp_path,
+            env={**os.environ, **token, "PYTHONPATH": str(ROOT)},
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as driver,
+        ExitStack() as stack,
+    ):
+        stack.callback(driver.kill)
+        said = [driver.stderr.readline() for _ in range(2)]
+        assert said[1] == "the Ray cluster has no CPU yet: waiting for a node that has\n", said
+        stack.enter_context(node(token, f"--address={address}"))
         wait_for_file(tmp_path / "reached")
         driver.kill()
-    assert driver.returncode == -signal.SIGKILL
-    assert lines() == [("a.py", "accepted"), ("b.py", "wrong-answer")]
-    wait_for_the_end([int((tmp_path / "solve").read_text())])
-    again = cli(*arguments, "--resume", "--ray", address, cwd=tmp_path, **token)
+        assert driver.wait() == -signal.SIGKILL
+        assert lines() == [("a.py", "accepted"), ("b.py", "wrong-answer")]
+        wait_for_the_end([int((tmp_path / "solve").read_text())])
+        again = cli(*arguments, "--resume", "--ray", address, cwd=tmp_path, **token)
     assert again.returncode == 1, again.stderr
     assert "2 of 3 are judged already" in again.stderr
     assert lines() == [("a.py", "accepted"), ("b.py", "wrong-answer"), ("c.py", "accepted")]
