@@ -154,7 +154,10 @@ class Cluster:
                 **options,
             )
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            raise UsageError(f"--ray {self._address}: no connection to Ray: {str(error).splitlines()[0]}") from None
+            said = str(error).splitlines()[0]
+            # To an address that was named Ray shows its token only if it is told to.
+            hint = "" if os.environ.get("RAY_AUTH_MODE") else " (if it asks for a token, set RAY_AUTH_MODE=token)"
+            raise UsageError(f"--ray {self._address}: no connection to Ray: {said}{hint}") from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -47,6 +47,18 @@ def test_without_ray_a_sentence_says_how_to_get_it(cli, tmp_path):
     assert done.stderr == "error: --ray needs Ray, which is not installed: pip install -e '.[ray]' installs it\n"
 
 
+def test_where_there_is_no_connection_a_sentence_says_what_may_be_missing(cli, tmp_path):
+    (tmp_path / "ray.py").write_text('def init(*_, **__):\n    raise ConnectionError("nobody is there\\nmore of it")\n')
+    (tmp_path / "a.py").write_text(HEAD + SOLVE)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    arguments = ("check", "a.py", "--ray", "host-1:6379", "--backend", "cpu")
+    for mode, hint in ((None, " (if it asks for a token, set RAY_AUTH_MODE=token)"), ("token", "")):
+        done = cli(*arguments, cwd=tmp_path, PYTHONPATH=path, RAY_AUTH_MODE=mode)
+        assert done.returncode == 2
+        says = done.stderr.splitlines()[-1]
+        assert says == f"error: --ray host-1:6379: no connection to Ray: nobody is there{hint}"
+
+
 @pytest.mark.parametrize("address", [[], ["auto"], ["host-1:6379"], ["ray://host:10001"]])
 def test_what_follows_the_flag_is_an_address_if_it_looks_like_one(cli, address):
     done = cli("check", "--ray", *address, "nowhere.cu")

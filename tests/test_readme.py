@@ -165,3 +165,13 @@ def test_every_link_leads_somewhere():
     for page in (ROOT / "README.md", ROOT / "cuda/README.md", ROOT / "triton_solutions/README.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_figures_of_many_files_are_those_of_runs_that_agreed():
+    runs = [json.loads((ROOT / f"tests/measurements/many-{n}.json").read_text()) for n in ("pool", "ray", "ray-killed")]
+    shown = [int(found) for found in re.findall(r"\| \[(\d+)\]\(tests/measurements/many-", README)]
+    assert shown == [round(run["files_per_minute"]) for run in runs]
+    assert all(run["by_file"] == runs[0]["by_file"] and run["unexpected"] == [] for run in runs)
+    assert [run["killed_processes"] > 0 for run in runs] == [False, False, True]
+    spent = [f"{runs[1][name] / 200:.2f} {what}" for name, what in (("build_s", "to build"), ("load_s", "to load"))]
+    assert all(each in " ".join(README.split()) for each in spent)
