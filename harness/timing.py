@@ -171,10 +171,10 @@ def agree(parts: list[Measurement]) -> bool:
 
 
 def median_interval(samples: np.ndarray) -> tuple[float, float]:
-    """The 99 % interval of the median from order statistics, exact for any distribution of independent samples.
+    """The 99 % interval of the median from order statistics, whatever the samples' distribution.
 
-    Below a dozen samples it is their whole range. The normal approximation of the binomial with a continuity correction
-    (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
+    Their ranks are those of the binomial, by its normal approximation with a continuity correction (Conover, Practical
+    Nonparametric Statistics, 1999, section 3.2). Below a dozen samples it is their whole range.
     """
     ordered, count = np.sort(samples), len(samples)
     rank = max(0, int((count - 1 - NORMAL_99 * count**0.5) // 2))

@@ -10,7 +10,7 @@ import pytest
 from harness import judge as module
 from harness import rows
 from harness.arena import HostArena
-from harness.backend import choose
+from harness.backend import Backend, choose
 from harness.build import BuildError
 from harness.judge import Options, Session, building_ahead, judge
 from harness.problems import PROBLEMS
@@ -100,3 +100,6 @@ def test_workers_inherit_what_triton_hashes_of_itself():
     from harness import triton_key
 
     assert triton_key.hash_triton.cache_info().currsize == 1
+    for name, needs_torch, wanted in (("gpu", True, True), ("gpu", False, False), ("cpu", True, False)):
+        session = Session(Backend(name, "asked for", None), Options(1), needs_torch)
+        assert (triton_key.__name__ in session._modules) is wanted

@@ -108,6 +108,19 @@ def test_the_table_of_clocks_is_the_measurement():
     assert document["machine"]["date"][:10] in README
 
 
+def test_what_is_said_of_steadiness_and_of_the_gpus_time_is_the_measurement():
+    folder = ROOT / "tests" / "measurements"
+    benches = json.loads((folder / "steadiness-six-generations-h200.json").read_text())["benches"]
+    assert len(benches) == 10
+    for name, words in (("softmax.cu", "from {:.2f} to {:.2f} us"), ("softmax_baseline.py", "from {:.2f} to {:.2f}.")):
+        medians = [bench[name]["device_us"] for bench in benches]
+        assert words.format(min(medians), max(medians)) in README
+    timed = json.loads((folder / "h200.json").read_text())["rows"]
+    spans = {tuple(span) for row in timed for timing in row["timings"] for span in timing["spans"]}
+    seconds, files = sum(end - begin for begin, end in spans), sum(not row.get("label") for row in timed)
+    assert f"{files} files {seconds:.1f} s: 3,600 x {files} / {seconds:.1f} = {3600 * files / seconds:.0f}" in README
+
+
 @pytest.mark.parametrize("folder", ["cuda", "triton_solutions"])
 def test_the_traffic_is_the_measurement(folder):
     document = json.loads((ROOT / "tests" / "measurements" / "profile-h200.json").read_text())

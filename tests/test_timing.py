@@ -10,12 +10,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness import timing
+from harness import rows, timing
 from harness.arena import HostArena
 from harness.cupti import CuptiError, between_marks, union
 from harness.problems import PROBLEMS
+from harness.progress import Progress
 from harness.report import _timing_cells, three_digits
 from harness.rows import Row, Timing
+from harness.submission import Submission
 
 # ---- the interval of the median ---------------------------------------------------------------------------------
 
@@ -251,8 +253,15 @@ def test_times_that_are_none_are_a_failure_of_their_contestant_alone(race, bad):
     assert np.median(measured["good"].main) == 20.0
 
 
-@pytest.mark.parametrize(("wrong_turn", "failure"), [(None, ""), (6, "a timed call gave a wrong answer: .*output")])
-def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(monkeypatch, wrong_turn, failure):
+@pytest.mark.parametrize(
+    ("wrong", "failure"),
+    [
+        (None, ""),
+        ((6, "device"), "a timed call gave a wrong answer: .*output"),
+        ((6, "call"), "a timed call gave a wrong answer: .*output"),
+    ],
+)
+def test_the_output_of_every_series_is_checked_though_bits_that_passed_once_pass_again(monkeypatch, wrong, failure):
     """The worker's answers take two forms that are both right, until one is not."""
     problem, checks = PROBLEMS["softmax"], []
     monkeypatch.setattr(
@@ -270,7 +279,7 @@ def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(m
             x = arena.read("input").astype(np.float64)
             y = (np.exp(x - x.max()) / np.exp(x - x.max()).sum()).astype(np.float32)
             y[0] = np.nextafter(y[0], np.float32(1 if self.turns % 2 else 0))
-            if self.turns + 1 == wrong_turn:
+            if (self.turns + (body["op"] == "device"), body["op"]) == wrong:
                 y[3] = 0
             begin, end = arena._ranges.payloads["output"]
             arena._bytes[begin:end] = y.view(np.uint8)
@@ -287,7 +296,7 @@ def test_every_turns_output_is_checked_though_bits_that_passed_once_pass_again(m
         )
         with timing.Race(session, counting, [case], [timing.Contestant("a", Path("a"))], None) as raced:
             (measured,) = raced.run(case)
-    assert len(checks) == (2 if wrong_turn is None else 3)
+    assert len(checks) == (2 if wrong is None else 3)
     assert re.match(failure or "$", measured.failure)
 
 
@@ -367,6 +376,69 @@ def test_without_a_gpu_there_is_one_generation(monkeypatch):
 )
 def test_processes_agree_within_a_per_cent_or_a_tick(medians, known):
     assert timing.agree([measurement("a", [us] * 5) for us in medians]) is known
+
+
+GPU_BACKEND = SimpleNamespace(name="gpu", gpu=None)
+
+
+class FakeRace:
+    """A race in which "a" takes its part of `script`, by the race's number, and everybody else 10 us."""
+
+    script, count = (), 0
+
+    def __init__(self, session, problem, cases, contestants, monitor, backwards):
+        self.labels = [contestant.label for contestant in contestants]
+        FakeRace.count += 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, *_, **__):
+        us = FakeRace.script[(FakeRace.count - 1) % len(FakeRace.script)]
+        return [measurement(label, [us if label == "a.py" else 10.0] * 30) for label in self.labels]
+
+
+@pytest.fixture
+def timed_on_a_gpu(monkeypatch, tmp_path):
+    """(session, submission a.py, submission b.py) where races are FakeRace's."""
+    monkeypatch.setattr(timing, "Race", FakeRace)
+    monkeypatch.setattr(FakeRace, "count", 0)
+    monkeypatch.chdir(tmp_path)
+    problem = PROBLEMS["softmax"]
+    for name in ("a.py", "b.py"):
+        Path(name).write_text("def solve(input, output, N): pass\n")
+    reference = accepted_row("torch.softmax", label="torch.softmax")
+    session = SimpleNamespace(
+        backend=GPU_BACKEND, build=lambda _: {"python": None}, references={problem.name: reference}
+    )
+    return session, *(Submission(Path(name), problem) for name in ("a.py", "b.py"))
+
+
+def accepted_row(file, label=""):
+    return Row(file, "softmax", "gpu", rows.ACCEPTED, "", [], [], 1, [], label=label)
+
+
+STEADY, UNSTEADY = (12.0,), (12.0, 12.3)
+
+
+@pytest.mark.parametrize(("script", "most", "count"), [(STEADY, 12, 6), (UNSTEADY, 12, 12), (UNSTEADY, 6, 6)], ids=str)
+def test_a_bench_goes_on_until_the_processes_of_its_files_agree(monkeypatch, timed_on_a_gpu, script, most, count):
+    monkeypatch.setattr(FakeRace, "script", script)
+    session, submission, _ = timed_on_a_gpu
+    plan = timing.Plan(generations=most)
+    found = timing.time_rows([(accepted_row("a.py"), submission)], session, None, Progress(silent=True), plan)
+    assert [len(row.timings[0].processes_us) for row in found] == [count, count]
+
+
+@pytest.mark.parametrize(("script", "count"), [(STEADY, 6), (UNSTEADY, 12)], ids=str)
+def test_a_duel_goes_on_until_its_ratio_is_known(monkeypatch, timed_on_a_gpu, script, count):
+    monkeypatch.setattr(FakeRace, "script", script)
+    session, *pair = timed_on_a_gpu
+    (duel,) = timing.duel(*pair, session, None, Progress(silent=True), timing.Plan(generations=12))
+    assert (FakeRace.count, duel.verdict) == (count, "slower")
 
 
 def test_of_one_that_has_failed_no_more_is_to_be_known():
