@@ -25,10 +25,9 @@ from harness.rows import Duel, Row, Timing
 from harness.submission import Submission, as_typed
 from harness.supervisor import WorkerHandle
 
-# On a GPU several generations of workers are timed, every other one in the opposite order. Processes that are alive at
-# the same time are a little faster or slower for as long as they live, presumably by where in the memory they lie: of a
-# pair, the one that was started first was the slower one. One after the other, each alone, they agree. Where a plan
-# allows it, generations are added, two at a time, until the processes agree.
+# On a GPU several generations of workers are timed, every other one in the opposite order: a process may be faster or
+# slower than the next for as long as it lives, by where in the memory its buffers lie (what a solve allocates in a call
+# the worker's clock moves about). Where a plan allows it, generations are added, two at a time, until they agree.
 GENERATIONS, MOST_GENERATIONS = 6, 12
 # Student's t for one degree of freedom less than there are generations, two-sided 99 %.
 STUDENT_T = {6: 4.032, 8: 3.499, 10: 3.250, 12: 3.106}
@@ -99,8 +98,9 @@ class Measurement:
     """A contestant's samples in microseconds, in order; `device` is empty on the CPU backend.
 
     `rounds` are the medians of its turns, comparable with those of the others in the same race; `throttled` counts the
-    samples of turns after which the GPU said that it was throttled; `wall_us` is what a call took by the judge's own
-    clock, with all that a worker does around it. `parts` are the generations that this one is made of, if several;
+    samples of turns after which the GPU said that it was throttled; `around_us` is what a call took by the judge's own
+    clock beyond its call time, with all that a worker does around it: the median over turns, since in one of them a
+    worker may be held up between calls. `parts` are the generations that this one is made of, if several;
     `span` is when the race ran (seconds since 1970). With a `failure` there are no samples.
     """
 
@@ -108,7 +108,7 @@ class Measurement:
     device: np.ndarray
     call: np.ndarray
     rounds: np.ndarray
-    wall_us: float = 0.0
+    around_us: float = 0.0
     throttled: int = 0
     failure: str = ""
     parts: tuple[Measurement, ...] = ()
@@ -142,9 +142,9 @@ def pool(parts: list[Measurement]) -> Measurement:
     if failed:
         return failed
     device, call, rounds = (np.concatenate([getattr(p, name) for p in parts]) for name in ("device", "call", "rounds"))
-    wall = float(np.mean([part.wall_us for part in parts]))
+    around = float(np.mean([part.around_us for part in parts]))
     throttled = sum(part.throttled for part in parts)
-    return Measurement(parts[0].label, device, call, rounds, wall, throttled, parts=tuple(parts))
+    return Measurement(parts[0].label, device, call, rounds, around, throttled, parts=tuple(parts))
 
 
 def interval(measured: Measurement) -> tuple[float, float]:
@@ -203,7 +203,7 @@ class _Lane:
     rounds: list[float] = field(default_factory=list)
     throttled: int = 0
     seconds: float = 0.0  # of all its turns
-    call_seconds: float = 0.0  # of the part of them that times calls
+    around: list[float] = field(default_factory=list)  # us a call, by turn
     failure: str = ""
     known: bool = False
     is_prepared: bool = False
@@ -213,8 +213,8 @@ class _Lane:
             nothing = np.array([])
             return Measurement(self.contestant.label, nothing, nothing, nothing, failure=self.failure)
         device, calls = _us(self.device), _us(self.calls)
-        wall = self.call_seconds * 1e6 / len(calls)
-        return Measurement(self.contestant.label, device, calls, np.array(self.rounds), wall, self.throttled)
+        around = float(np.median(self.around))
+        return Measurement(self.contestant.label, device, calls, np.array(self.rounds), around, self.throttled)
 
 
 class Race:
@@ -336,8 +336,8 @@ class Race:
         for samples, seconds in ((1, 0.0), (1000, WARM_UP_SECONDS)):
             self._turn_all(lanes, samples, seconds)
         for lane in lanes:
-            lane.device, lane.calls, lane.rounds, lane.throttled = [], [], [], 0
-            lane.seconds = lane.call_seconds = 0.0
+            lane.device, lane.calls, lane.rounds, lane.around = [], [], [], []
+            lane.seconds, lane.throttled = 0.0, 0
         completed = 0
         while True:
             running = [lane for lane in lanes if not lane.failure and (duel or not lane.known)]
@@ -381,7 +381,7 @@ class Race:
         calls, call_seconds = self._series(lane, "call", samples, seconds)
         reading = self._monitor.read() if self._monitor else None
         lane.seconds += device_seconds + call_seconds
-        lane.call_seconds += call_seconds
+        lane.around.append((call_seconds * 1e9 - sum(calls)) / 1e3 / len(calls))
         lane.calls += calls
         lane.device += device
         lane.rounds.append(float(np.median(_us(device or calls))))
@@ -693,13 +693,14 @@ def suspicion(measured: Measurement, copy: Measurement, floor_us: float) -> str:
 
     `floor_us` is what the memory needs at its peak bandwidth. The judge's own clock is compared through the copy
     kernel, whose turns have the same work around the call: what a turn took longer, its calls must have taken longer.
+    A lie that moves a median is told in most turns.
     """
-    device, call = measured.median, float(np.mean(measured.call))
+    device, call = measured.median, measured.call_median
     if not device >= floor_us:
         return f"device time {device:.2f} us is below {floor_us:.2f} us, which the memory alone needs"
     if not call <= 10 * device + 1000:
         return f"call time {call:.0f} us is far above device time {device:.0f} us"
-    unexplained = (measured.wall_us - copy.wall_us) - (call - float(np.mean(copy.call)))
+    unexplained = measured.around_us - copy.around_us
     if not unexplained <= 50 + 0.5 * call:
         return f"by the judge's clock a call took {unexplained:.0f} us longer than the {call:.0f} us that were reported"
     return ""

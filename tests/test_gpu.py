@@ -59,6 +59,29 @@ print(sorted(device)[4], sorted(times)[4])
     assert abs(device / events - 1) <= 0.03
 
 
+def test_what_a_solve_allocates_lies_elsewhere_in_every_series():
+    """Where it lies tells: a file would be timed by chance."""
+    program = """
+import torch
+from harness import gpu
+from harness.clock import GpuClock
+gpu.open_context()
+places = []
+def work():
+    places.append(torch.zeros(1, device="cuda").data_ptr())
+clock = GpuClock()
+for _ in range(12):
+    clock.device_times(work, 3, 60.0)
+    clock.call_times(work, 3, 60.0)
+series = [set(places[i : i + 6]) for i in range(0, len(places), 6)]
+print(max(map(len, series)), len(set(places)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    in_a_series, in_all = map(int, done.stdout.split())
+    assert in_a_series == 1
+    assert in_all >= 6
+
+
 def test_activity_of_another_stream_and_of_copies_is_counted(cli, tmp_path):
     """The same kernels on a side stream, with a copy between: not less device time than the copy alone."""
     path = tmp_path / "streams.py"

@@ -124,6 +124,15 @@ def test_what_a_solve_raises_is_answered_with_its_line_and_the_worker_goes_on(st
             assert text.startswith("line ") and text.endswith("ValueError: not today")
 
 
+def test_what_the_server_imported_is_no_garbage_to_a_worker(start):
+    """Its collector went through a hundred thousand objects in the midst of timed calls."""
+    with start("print(gc.get_freeze_count(), len(gc.get_objects()), flush=True)", "import gc") as worker:
+        assert ask(worker).outcome == "answered"
+        worker.kill()
+    frozen, others = map(int, worker.output.split())
+    assert frozen > 10_000 > others
+
+
 @pytest.mark.parametrize(
     ("top", "says"),
     [
