@@ -99,6 +99,23 @@ def renamed(row: Row, names: dict[str, str]) -> Row:
     return replace(row, file=words(row.file), message=words(row.message), warnings=warnings, cases=cases)
 
 
+MODEL = "accelerator_type:"  # how Ray begins the name of a resource that nodes with a model of GPU have
+SOME_OF_A_MODEL = 0.001  # as Ray asks for one itself
+
+
+def model_needed(name: str, there: dict[str, float]) -> dict[str, float]:
+    """What a task for the GPU `name` needs of a cluster's resources, as {"accelerator_type:H200": 0.001}.
+
+    {} where no node says yet which GPUs it has. Raises UsageError where all of them are of another model.
+    """
+    models = [resource.removeprefix(MODEL) for resource in there if resource.startswith(MODEL)]
+    dashed = f"-{name.replace(' ', '-')}-"
+    fitting = max((model for model in models if f"-{model}-" in dashed), key=len, default=None)
+    if models and fitting is None:
+        raise UsageError(f"the GPUs of the Ray cluster are {', '.join(sorted(models))}, the run is for {name}")
+    return {f"{MODEL}{fitting}": SOME_OF_A_MODEL} if fitting else {}
+
+
 _sessions: dict[Setup, Session] = {}  # of this process: a Ray worker does many tasks
 
 
@@ -171,7 +188,8 @@ class Cluster:
         lacking = " and no ".join(name for name in ("CPU", "GPU") if there.get(name, 0) < needs[f"num_{name.lower()}s"])
         if lacking:
             print(f"the Ray cluster has no {lacking} yet: waiting for a node that has", file=sys.stderr)
-        task = ray.remote(max_retries=ATTEMPTS - 1, **needs)(judge_parcel)
+        model = model_needed(self._setup.reason, there) if self._setup.backend == "gpu" else {}
+        task = ray.remote(max_retries=ATTEMPTS - 1, resources=model, **needs)(judge_parcel)
         places = {task.remote(parcel, self._setup): place for place, parcel in enumerate(parcels)}
         while places:
             (done,), _ = ray.wait(list(places), num_returns=1)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import many
 import pytest
@@ -111,6 +112,32 @@ def test_a_parcel_gets_the_row_that_its_submission_gets(name, tmp_path, monkeypa
     assert finite({**there.to_json(), "seconds": None}) == finite({**here.to_json(), "seconds": None})
     left = Path(os.environ["XDG_CACHE_HOME"]) / "solve-judge" / "shipped"
     assert {path.suffix for path in left.iterdir()} == {".lock"}
+
+
+@pytest.mark.parametrize(
+    ("name", "models", "needed"),
+    [
+        ("NVIDIA H200", ["H200", "A100"], "H200"),
+        ("NVIDIA A100-SXM4-80GB", ["A100", "A10"], "A100"),
+        ("NVIDIA GeForce RTX 5090", ["GeForce-RTX-5090", "RTX"], "GeForce-RTX-5090"),
+        ("NVIDIA H200", [], None),
+    ],
+)
+def test_a_task_asks_for_a_gpu_of_the_runs_model(monkeypatch, name, models, needed):
+    asked = {}
+    there = {"CPU": 8.0, "GPU": 2.0, **{f"accelerator_type:{model}": 1.0 for model in models}}
+    ray = SimpleNamespace(
+        cluster_resources=lambda: there, remote=lambda **options: asked.update(options) or (lambda function: function)
+    )
+    monkeypatch.setattr(cluster_module, "import_ray", lambda: ray)
+    assert list(cluster_module.Cluster("host-1:6379", Setup("gpu", name, OPTIONS, False)).run([])) == []
+    assert (asked["num_gpus"], asked["num_cpus"]) == (1, 1)
+    assert asked["resources"] == ({f"accelerator_type:{needed}": 0.001} if needed else {})
+
+
+def test_a_cluster_of_other_gpus_is_an_error_with_both_names():
+    with pytest.raises(UsageError, match=r"GPUs of the Ray cluster are A100, L4, the run is for NVIDIA H200$"):
+        cluster_module.model_needed("NVIDIA H200", {"accelerator_type:L4": 1.0, "accelerator_type:A100": 2.0})
 
 
 def test_who_judges_a_parcel_has_its_folder_alone(tmp_path, monkeypatch):
