@@ -10,9 +10,15 @@ from typing import Any
 
 from harness.arena import POISONS
 
-# Where in the GPU's memory a few bytes lie that many blocks read or update tells in a short kernel: the Triton baseline
-# took 8.67 to 8.99 us at N = 500,000 on an H200, always the same at the same place. A place is a page.
 PAGE_BYTES, PLACES = 2 << 20, 32
+
+
+def any_place() -> int:
+    """How many pages of the GPU's memory are to be held, so that what a solve allocates comes to lie elsewhere.
+
+    Where a few bytes lie that many blocks read or update tells in a short kernel: tests/clock/places.py.
+    """
+    return random.SystemRandom().randrange(PLACES)
 
 
 class CpuClock:
@@ -41,10 +47,11 @@ class GpuClock:
 
     Before each call, in this order: inputs refilled, outputs poisoned, persisting L2 lines reset, L2 flushed by writing
     twice its size (unless hot), the device idle. What was asked of the device from then until the synchronise after the
-    call has ended belongs to the call, on whatever stream and by whatever thread.
+    call has ended belongs to the call, on whatever stream and by whatever thread. So that a median is over places in
+    memory and not of one by chance, `pages` are held during a series, others in each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pages: Callable[[], int] = any_place) -> None:
         import torch
 
         from harness import cupti, gpu
@@ -52,7 +59,7 @@ class GpuClock:
         self._cupti, self._gpu = cupti, gpu
         self._recorder = cupti.Recorder()
         self._contents: list[tuple[Any, Any]] = []
-        self._held: list[int] = []
+        self._pages, self._held = pages, list[int]()
         self._flush = torch.empty(2 * gpu.describe().l2_bytes, dtype=torch.uint8, device="cuda")
 
     def use(self, inputs: list[Any], outputs: list[Any]) -> None:
@@ -86,14 +93,14 @@ class GpuClock:
         return {"records": [r for r in records if r["what"] != "call" or called <= r["start"] <= returned]}
 
     def _move_temporaries(self) -> None:
-        """What solve allocates lies elsewhere from now on, so that a median is over places and not of one by chance."""
+        """What solve allocates lies elsewhere from now on."""
         import torch
 
         torch.cuda.empty_cache()
         while self._held:
             self._gpu.free(self._held.pop())
         with suppress(self._gpu.GpuError):  # a full memory has no other places
-            for _ in range(random.SystemRandom().randrange(PLACES)):
+            for _ in range(self._pages()):
                 self._held.append(self._gpu.allocate(PAGE_BYTES))
 
     def _prepare(self, cold: bool, last: Callable[[], None] = lambda: None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 
 import numpy as np
 import pytest
@@ -110,11 +111,20 @@ def test_the_table_of_clocks_is_the_measurement():
 
 def test_what_is_said_of_steadiness_and_of_the_gpus_time_is_the_measurement():
     folder = ROOT / "tests" / "measurements"
-    benches = json.loads((folder / "steadiness-six-generations-h200.json").read_text())["benches"]
-    assert len(benches) == 10
-    for name, words in (("softmax.cu", "from {:.2f} to {:.2f} us"), ("softmax_baseline.py", "from {:.2f} to {:.2f}.")):
-        medians = [bench[name]["device_us"] for bench in benches]
+    steadiness = json.loads((folder / "steadiness-h200.json").read_text())
+    assert len(steadiness["benches"]) == 9 and "[nine benches]" in README
+    for name, words in (
+        ("softmax.cu", "from {:.2f} to\n{:.2f} ("),
+        ("softmax_baseline.py", "from {:.2f} to {:.2f} us"),
+    ):
+        medians = [bench[name]["device_us"] for bench in steadiness["benches"]]
         assert words.format(min(medians), max(medians)) in README
+    assert f"(H200, {steadiness['machine']['date'][:10]}; `python tests/clock/steadiness.py`)" in README
+    places = json.loads((folder / "places-h200.json").read_text())["places"]
+    each = [median for place in places for median in place["median_us"]]
+    assert f"[{min(each):.2f} to {max(each):.2f} us]" in README
+    again = [abs(first - second) for first, second in (place["median_us"] for place in places)]
+    assert f"within {statistics.median(again):.2f} us" in README
     timed = json.loads((folder / "h200.json").read_text())["rows"]
     spans = {tuple(span) for row in timed for timing in row["timings"] for span in timing["spans"]}
     seconds, files = sum(end - begin for begin, end in spans), sum(not row.get("label") for row in timed)
