@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness import __version__, rows
 from harness.board import Group, Line, Standing, ranks_of, read_lines, standings
-from harness.errors import UsageError
+from harness.document import write_whole
 from harness.page import hash_of, templates
 
 # What the page can do beside being read: a heading sorts its table, the fields at the top hide what they do not name.
@@ -138,12 +138,5 @@ def render(board: sqlite3.Connection, problem: str | None) -> str:
     )
 
 
-def write_board(board: sqlite3.Connection, problem: str | None, target: Path, source: Path) -> None:
-    """Writes the page. Raises UsageError where that is not possible."""
-    if target.exists() and target.samefile(source):
-        raise UsageError(f"--html {target} is the board itself: name another file for the page")
-    page = render(board, problem)
-    try:
-        target.write_bytes(page.encode("utf-8"))
-    except OSError as error:
-        raise UsageError(f"--html {target} cannot be written: {error.strerror}") from None
+def write_board(board: sqlite3.Connection, problem: str | None, target: Path) -> None:
+    write_whole(target, render(board, problem).encode("utf-8"), "--html")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import re
 import secrets
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ def _load_challenge(context: click.Context, parameter: click.Parameter, value: s
     """The problem of --challenge; None without the flag."""
     if value is None:
         return None
-    if context.params.get("problem"):
+    if context.params.get("problem") is not None:
         raise UsageError("--problem and --challenge both say what to judge for: leave one out")
     from harness.challenge import find_directory, load_challenge
 
@@ -29,6 +32,12 @@ def _load_challenge(context: click.Context, parameter: click.Parameter, value: s
 
 def _remember_root(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
     context.meta["challenges"] = value
+
+
+def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds")
+    return value
 
 
 _CHALLENGE = click.option(
@@ -54,7 +63,7 @@ def _judging_flags(function: Callable) -> Callable:
         _CHALLENGES,
         click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True),
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Replay a run: its seed."),
-        click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True),
+        click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), callback=_finite,
                      help="Seconds a call may take.  [default: 10, the first call 70]"),
         click.option("--strict", is_flag=True, help="Special cases and flags decide too."),
         click.option("--case", metavar="NAME", help="Only this case."),
@@ -142,7 +151,7 @@ def cli(context: click.Context, **flags: Any) -> None:
         from harness.timing import Plan
 
         submissions = bundled_submissions()
-        if flags["problem"]:
+        if flags["problem"] is not None:
             submissions = [s for s in submissions if s.problem.name == flags["problem"]]
             if not submissions:
                 raise UsageError(f"no bundled solve is for the problem {flags['problem']!r}")
@@ -159,7 +168,8 @@ def submit(files: tuple[Path, ...], folders: tuple[Path, ...], db: Path | None, 
     from harness import board
     from harness.timing import Plan
 
-    # One case is no verdict on a file: it does not go on the board.
+    if db and flags["case"]:
+        raise UsageError("--case judges one case, which is no verdict for the board: leave out --case or --db")
     path = None if flags["case"] else db or board.default_path()
     _judge(_read_many(files, folders, flags), plan=Plan(), db=path, shrink=shrink, **flags)
 
@@ -195,8 +205,14 @@ def bench(
     """Judge files, then time them together, in turns, at several sizes."""
     from harness.timing import MOST_GENERATIONS, Plan
 
-    base = None if against == "torch" else _read((Path(against),), flags)[0]
-    _judge(_read_many(files, folders, flags), plan=Plan(sizes, hot, anatomy, base, MOST_GENERATIONS), **flags)
+    submissions = _read_many(files, folders, flags)
+    bases = [] if against == "torch" else _read((Path(against),), flags)
+    for name in {submission.problem.name for submission in submissions if bases}:
+        if name not in [base.problem.name for base in bases]:
+            raise UsageError(
+                f"--against {against} is no solve of {name}: --problem NAME names one problem for all files"
+            )
+    _judge(submissions, plan=Plan(sizes, hot, anatomy, bases[0] if bases else None, MOST_GENERATIONS), **flags)
 
 
 @cli.command()
@@ -232,7 +248,7 @@ def profile(
     json_path: Path | None,
 ) -> None:
     """Count the bytes that one call moves through L2 and DRAM, with ncu (GPU only)."""
-    from harness import profiling, report, rows
+    from harness import document, profiling, report, rows
     from harness.backend import choose, machine
     from harness.build import BuildError
     from harness.judge import Options, Session, does_not_fit
@@ -248,7 +264,7 @@ def profile(
         too_large = does_not_fit(submission.problem, case, chosen)
         if too_large:
             raise UsageError(f"--sizes {_as_typed(submission.problem, case)} {too_large}: name smaller sizes")
-    json_file = report.open_json(json_path) if json_path else None
+    _claim("--json", json_path)
     profiles, failures = [], []
     with Session(chosen, Options(seed), needs_torch=False) as session, Progress() as progress:
         for submission, case in work:
@@ -259,8 +275,8 @@ def profile(
             except (profiling.ProfileError, BuildError) as error:
                 failures.append(f"{submission.path} at {size}: {error}")
     report.print_profiles(profiles)
-    if json_file:
-        report.write_json(json_file, [], machine(chosen), profiles=profiles)
+    if json_path:
+        document.write_whole(json_path, report.run_document([], machine(chosen), profiles=profiles))
     for failure in failures:
         click.echo(f"error: {failure}", err=True)
     sys.exit(1 if failures else 0)
@@ -286,7 +302,8 @@ def board(db: Path | None, problem: str | None, html: Path | None) -> None:
     if html:
         from harness.board_page import write_board
 
-        write_board(board.open_board(path), problem, html, path)
+        _claim("--html", html, path)
+        write_board(board.open_board(path), problem, html)
         click.echo(html)
     else:
         board.print_board(board.open_board(path), problem, report.console())
@@ -317,7 +334,7 @@ def sweep(
     if files:
         submissions = _read(files, flags)
     else:
-        if not flags["problem"]:
+        if flags["problem"] is None:
             raise UsageError("--problem NAME says what to sweep, or name the files")
         submissions = [s for s in bundled_submissions() if s.problem.name == flags["problem"]]
     _sweep(submissions, (n, cols, row_count), png, resume, **flags)
@@ -330,7 +347,7 @@ def sweep(
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | None) -> None:
     """Run a failing case alone that check --shrink has kept."""
-    from harness import report, rows, shrink
+    from harness import document, report, rows, shrink
     from harness.backend import choose, machine
     from harness.judge import Options, Session
 
@@ -339,7 +356,7 @@ def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | No
         click.echo(f"{kept.submission.path} has changed since the case was kept", err=True)
     chosen = choose(backend or kept.about["backend"], needs_nvcc=kept.submission.language == "cuda")
     tool = _find_sanitizer(chosen) if sanitize else ""
-    json_file = report.open_json(json_path) if json_path else None
+    _claim("--json", json_path, file)
     trouble = ""
     with Session(
         chosen, Options(seed=0), needs_torch=chosen.name == "gpu" or kept.submission.language == "python"
@@ -351,8 +368,8 @@ def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | No
             row, trouble = sanitize_one(row, kept.submission, (kept.case, kept.inputs), s, tool)
     description = machine(chosen)
     report.print_rows([row], description)
-    if json_file:
-        report.write_json(json_file, [row], description)
+    if json_path:
+        document.write_whole(json_path, report.run_document([row], description))
     if trouble:
         raise UsageError(trouble)
     sys.exit(0 if row.verdict == rows.ACCEPTED else 1)
@@ -365,7 +382,7 @@ def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | No
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -> None:
     """Try the machine's tools, the problems on mutants, and the judge on a corpus of bad and good submissions."""
-    from harness import corpus, report
+    from harness import corpus, document, report
     from harness import doctor as examining
     from harness.backend import choose, machine
     from harness.problems import PROBLEMS
@@ -374,7 +391,7 @@ def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -
 
     chosen = choose(backend, needs_nvcc=True)
     seed = secrets.randbelow(2**32) if seed is None else seed
-    json_file = report.open_json(json_path) if json_path else None
+    _claim("--json", json_path)
     click.echo(f"backend {chosen.name} ({chosen.reason}), seed {seed}", err=True)
     with Progress() as progress:
         findings = list(examining.examine_machine(chosen, seed, progress))
@@ -387,9 +404,9 @@ def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -
     report.print_examination(findings, outcomes, tallies)
     if not specimens:
         click.echo("the corpus was left out: it comes with the source tree, not with the package", err=True)
-    if json_file:
+    if json_path:
         found = {"machine": findings, "mutants": outcomes, "corpus": tallies}
-        report.write_json(json_file, [], machine(chosen), examination=found)
+        document.write_whole(json_path, report.run_document([], machine(chosen), examination=found))
     broken = any(finding.state == examining.BROKEN for finding in findings)
     missed = any(outcome.caught == 0 for outcome in outcomes)
     sys.exit(1 if broken or missed or any(tally.unexpected for tally in tallies) else 0)
@@ -401,18 +418,19 @@ def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -
 @click.option("--png", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw the times, too, or the sweep.")
 def report_page(run: Path, target: Path | None, png: Path | None) -> None:
     """Write one self-contained HTML page of a run that --json wrote."""
-    from harness.document import check_writable, read_run
+    from harness.document import read_run
     from harness.page import write_page
 
     document = read_run(run)
     target = target or run.with_suffix(".html")
+    _claim("-o", target, run, png)
+    _claim("--png", png, run)
     if png:
         from harness.plots import draw
 
-        check_writable(png, "--png")
         draw(document, png)
         click.echo(png)
-    write_page(document, run, target)
+    write_page(document, run.name, target)
     click.echo(target)
 
 
@@ -484,6 +502,14 @@ def init(name: str | None, challenge: Any, language: str | None, target: Path | 
     click.echo(write_starter(challenge or find_problem(name), language, target))
 
 
+def _claim(flag: str, path: Path | None, *others: Path | None) -> None:
+    """Until the end of the verb it alone writes to `path`, which is none of the other files."""
+    from harness.document import claimed
+
+    if path:
+        click.get_current_context().with_resource(claimed(path, flag, [other for other in others if other]))
+
+
 def _as_typed(problem: Any, case: Any) -> str:
     """A timed size as --sizes takes it."""
     return "x".join(map(str, problem.shape(case).values()))
@@ -543,7 +569,7 @@ def _judge(
     ray_address: str | None = None,
 ) -> None:
     """Judges, times if there is a plan, shows, and ends the process with the exit status."""
-    from harness import board, kept, report, rows, run
+    from harness import board, document, kept, report, rows, run
     from harness.backend import choose, machine
     from harness.cluster import import_ray
     from harness.judge import Options, does_not_fit, select_cases
@@ -564,8 +590,9 @@ def _judge(
         raise UsageError("--large needs a GPU: leave it out on the CPU backend")
     if races:
         _allow_races(submissions, chosen.name)
-    if plan and plan.anatomy and chosen.name != "gpu":
-        raise UsageError("--anatomy needs a GPU: leave it out on the CPU backend")
+    for flag, is_set in (("--anatomy", plan and plan.anatomy), ("--hot", plan and plan.hot)):
+        if is_set and chosen.name != "gpu":
+            raise UsageError(f"{flag} needs a GPU: leave it out on the CPU backend")
     is_usual = not (strict or races or large) and timeout is None
     if resume and json_path is None and not (db and is_usual):
         why = "the board does not say how strictly a file was judged" if db else "only submit has a board to go on with"
@@ -585,7 +612,7 @@ def _judge(
     head = kept.head(description, options, plan)
     if saved_head:
         kept.check_same(head, saved_head, json_path)
-    json_file = report.open_json(json_path) if json_path else None
+    _claim("--json", json_path, db)
     entries = board.open_board(db) if db else None
     known = kept.take_over(submissions, saved, entries, description, from_board=is_usual) if resume else {}
     keeper = kept.Keeper(json_path, head, entries, description)
@@ -614,8 +641,9 @@ def _judge(
     report.print_duels(outcome.duels)
     for warning in outcome.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if json_file:
-        report.write_json(json_file, outcome.results, description, duels=outcome.duels, options=head)
+    if json_path:
+        whole = report.run_document(outcome.results, description, duels=outcome.duels, options=head)
+        document.write_whole(json_path, whole)
     keeper.drop_journal()
     if outcome.is_interrupted:
         finished = sum(not row.label for row in outcome.results)
@@ -684,9 +712,8 @@ def _sweep(
     same = sweeping.identity(asked, axis, contestants, description, options)
     if saved:
         sweeping.check_same(saved, same, json_path)
-    for flag, path in (("--json", json_path), ("--png", png)):
-        if path:
-            document.check_writable(path, flag)
+    _claim("--json", json_path, png)
+    _claim("--png", png)
     click.echo(f"backend {chosen.name} ({chosen.reason}), seed {options.seed}", err=True)
 
     def save(current: dict) -> None:
@@ -701,8 +728,8 @@ def _sweep(
             if current is None:
                 judged = [judge_one(submission, session, progress) for _, submission in contestants]
                 missing_tool = next((one.missing_tool for one in judged if one.missing_tool), "")
-                for one in judged:
-                    progress.finish(one.row)
+                for (name, _), one in zip(contestants, judged, strict=True):
+                    progress.finish(replace(one.row, file=name))
                 current = sweeping.new_document(same, description, [one.row for one in judged], contestants)
             sweeping.run(current, axis, contestants, session, monitor, progress, save, description["date"])
     except KeyboardInterrupt:
@@ -725,6 +752,16 @@ def _sweep(
     sys.exit(0 if verdicts <= {rows.ACCEPTED} else 1)
 
 
+def _cure(error: click.ClickException) -> str:
+    """What to do about words that are no command line."""
+    dashed = next((word for word in sys.argv[1:] if word.startswith("-") and Path(word).exists()), None)
+    if isinstance(error, click.NoSuchOption) and dashed:
+        return f"the file of this name is ./{dashed}"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    verb = context.info_name if context and context.parent else ""
+    return " ".join(filter(None, ["python -m harness", verb, "--help"]))
+
+
 def main() -> None:
     """Runs the command line; errors of usage become one sentence on stderr and status 2."""
     for stream in (sys.stdout, sys.stderr):
@@ -736,9 +773,16 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())} (python -m harness --help)", file=sys.stderr)
+        print(f"error: {' '.join(error.format_message().split())} ({_cure(error)})", file=sys.stderr)
         sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG or error.filename is None:
+            raise
+        print(f"error: the name {error.filename} is too long for a file: name another one", file=sys.stderr)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):
+            raise error.__cause__ from None  # click takes the end of any file for a user's at a prompt
         print("interrupted: nothing of this run was kept", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:

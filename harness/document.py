@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
+from harness.locks import sole_holder
 from harness.report import SCHEMA, json_text
+from harness.submission import LANGUAGES
 
 _REQUIRED = {
     "row": {
@@ -32,6 +37,8 @@ _REQUIRED = {
 
 def read_run(path: Path) -> dict:
     """The document that a verb wrote with --json. Raises UsageError in one sentence if it is none."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError(f"{path} is a device or a pipe: name a file that --json wrote")  # which may have no end
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -94,26 +101,69 @@ def _records(value: Any, kind: str) -> list[dict]:
     return value
 
 
-def check_writable(path: Path, flag: str) -> None:
-    """Raises UsageError where `write_whole` could not write, before any work is done."""
+@contextmanager
+def claimed(path: Path, flag: str, others: Iterable[Path] = ()) -> Iterator[None]:
+    """Until its end this run alone writes to `path`, which is none of the `others`, and no solve file.
+
+    Raises UsageError where that is so, or where `write_whole` could not write: before any work is done, so that no
+    result is lost to it, and nothing that was there before to a slip of the fingers.
+    """
+    if path.suffix in LANGUAGES:
+        raise UsageError(f"{flag} {path} would overwrite a solve file: name another file after {flag}")
+    for other in others if _is_replaced(path) else ():
+        if path.resolve() == other.resolve():
+            raise UsageError(f"{flag} {path} would overwrite {other}, which this run needs: name another file")
     if path.is_dir():
-        raise UsageError(f"{flag} {path} cannot be written: it is a directory")
-    try:
-        _beside(path).open("a").close()
-        _beside(path).unlink()
-    except OSError as error:
-        raise UsageError(f"{flag} {path} cannot be written: {error.strerror}") from None
+        raise _unwritable(path, flag, "it is a directory")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise _unwritable(path, flag, os.strerror(errno.EACCES))
+    with ExitStack() as stack:
+        if _is_replaced(path):
+            try:
+                _beside(path).open("w").close()
+                _beside(path).unlink()
+                stack.enter_context(sole_holder(path.with_name(f".{path.name}.lock")))
+            except BlockingIOError:
+                raise UsageError(
+                    f"{flag} {path} is being written by another run: wait for it, or name another file"
+                ) from None
+            except OSError as error:
+                raise _unwritable(path, flag, error.strerror) from None
+        yield
 
 
-def write_whole(path: Path, document: dict) -> None:
-    """Replaces the file in one step: whoever reads it, and whatever ends this process, finds it old or new."""
-    beside = _beside(path)
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(json_text(document))
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+def _is_replaced(path: Path) -> bool:
+    """Whether a file takes the place of this one, as it does not of a device or a pipe: they are written to."""
+    return path.is_file() or not path.exists()
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.part")
+    target = path.resolve()  # of a link: what it leads to is replaced, the link stays
+    return target.with_name(f".{target.name}.part")
+
+
+def _unwritable(path: Path, flag: str, why: str | None) -> UsageError:
+    return UsageError(f"{flag} {path} cannot be written ({why}): name another file after {flag}")
+
+
+def write_whole(path: Path, contents: dict | bytes, flag: str = "--json") -> None:
+    """Replaces the file in one step: whoever reads it, and whatever ends this process, finds it old or new.
+
+    A device or a pipe is written to, never replaced. Raises UsageError where there is no room.
+    """
+    data = contents if isinstance(contents, bytes) else json_text(contents).encode("utf-8")
+    try:
+        if not _is_replaced(path):
+            path.write_bytes(data)
+            return
+        beside = _beside(path)
+        try:
+            with open(beside, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path.resolve())
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, flag, error.strerror) from None

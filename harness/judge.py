@@ -43,7 +43,7 @@ from harness.problems import Arrays, Case, Problem
 from harness.progress import Progress
 from harness.rows import CaseResult, Row
 from harness.server import WORKER_FAILED
-from harness.submission import Submission
+from harness.submission import Submission, as_argument
 from harness.supervisor import MAX_PROCESSES, ForkServer, Reply, WorkerHandle
 
 CALL_SECONDS = 10.0
@@ -293,7 +293,7 @@ def does_not_fit(problem: Problem, case: Case, backend: Backend) -> str:
 
 
 def replay_command(submission: Submission, session: Session, case: Case) -> str:
-    words = ["python", "-m", "harness", "check", os.fspath(submission.path), *submission.problem.flags]
+    words = ["python", "-m", "harness", "check", as_argument(submission.path), *submission.problem.flags]
     words += ["--backend", session.backend.name, "--seed", str(session.options.seed), "--case", case.name]
     if case.group == "large":
         words.append("--large")

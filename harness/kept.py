@@ -44,26 +44,26 @@ class Keeper:
     def __init__(self, json_path: Path | None, head: dict, entries: sqlite3.Connection | None, machine: dict) -> None:
         self._entries, self._machine = entries, machine
         self.board_failure = ""  # the sentence about what the board could not take
+        self.journal_failure = ""  # the same of the journal
         self._head, self._journal = head, None
         # Where the JSON goes to a pipe or a device, no run could read back what lies beside it.
         self._path = _journal(json_path) if json_path and (json_path.is_file() or not json_path.exists()) else None
         if self._path:
-            try:
-                self._path.open("w").close()
-                self._path.unlink()
-            except OSError as error:
-                raise UsageError(f"--json {json_path} cannot be written: {error.strerror}") from None
+            self._path.unlink(missing_ok=True)
 
     def add(self, row: Row, *, clocks: dict | None = None, is_on_board: bool = False) -> None:
         """Keeps a row, judged or timed, with the GPU's clocks at its times.
 
-        If the board cannot be written, the run goes on, to say so at its end.
+        If the board or the journal cannot be written, the run goes on, to say so at its end.
         """
-        if self._path:
-            if self._journal is None:
-                self._journal = open(self._path, "w", encoding="utf-8")  # noqa: SIM115 (open as long as the run)
-                self._write(self._head)
-            self._write(row.to_json())
+        if self._path and not self.journal_failure:
+            try:
+                if self._journal is None:
+                    self._journal = open(self._path, "w", encoding="utf-8")  # noqa: SIM115 (open as long as the run)
+                    self._write(self._head)
+                self._write(row.to_json())
+            except OSError as error:
+                self.journal_failure = f"{self._path} could not be written ({error.strerror})"
         if self._entries and not is_on_board and not self.board_failure:
             try:
                 board.record(self._entries, [row], {**self._machine, "clocks": clocks})

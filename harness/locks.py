@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,3 +38,18 @@ def turn(path: Path, alone: bool, when_waiting: Callable[[], None]) -> Iterator[
         finally:
             said.cancel()
         yield
+
+
+@contextmanager
+def sole_holder(path: Path) -> Iterator[None]:
+    """Holds the lock on a file that is there as long as it is held; raises BlockingIOError where another one does."""
+    while True:
+        with open(path, "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue  # its holder has removed it since it was opened
+            try:
+                yield
+            finally:
+                path.unlink()
+            return

@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from harness import __version__, rows
-from harness.errors import UsageError
+from harness.document import write_whole
 from harness.report import three_digits
 
 FLAGS = {
@@ -427,11 +427,5 @@ def render(run: dict, name: str) -> str:
     )
 
 
-def write_page(run: dict, source: Path, target: Path) -> None:
-    if target.exists() and target.samefile(source):
-        raise UsageError(f"-o {target} is the run itself: name another file for the page")
-    page = render(run, source.name)
-    try:
-        target.write_bytes(page.encode("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}; name another file with -o") from None
+def write_page(run: dict, name: str, target: Path) -> None:
+    write_whole(target, render(run, name).encode("utf-8"), "-o")

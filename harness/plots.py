@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import patheffects, pyplot
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from harness.document import write_whole
 from harness.errors import UsageError
 from harness.page import size_of
 from harness.report import three_digits
@@ -64,9 +67,15 @@ def draw_times(document: dict, path: Path) -> None:
     caption = f"{_where(machine)}. {what}. Bars: 99 % intervals.\n{method[:1].upper()}{method[1:]}."
     figure.text(0.02, 0.12 / height, caption, fontsize=8, color="0.35")
     try:
-        figure.savefig(path, dpi=150, format="png", metadata={"Description": f"times, {machine['date']}"})
+        _write(figure, path, f"times, {machine['date']}")
     finally:
         pyplot.close(figure)
+
+
+def _write(figure: Figure, path: Path, description: str) -> None:
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, format="png", metadata={"Description": description})
+    write_whole(path, picture.getvalue(), "--png")
 
 
 def _microseconds(timing: dict) -> float:
@@ -162,7 +171,7 @@ def draw_sweep(document: dict, path: Path) -> None:
     )
     figure.text(LEFT / WIDTH, 0.12 / height, _caption(sweep, machine, emulated), fontsize=8, color="0.35")
     try:
-        figure.savefig(path, dpi=150, format="png", metadata={"Description": f"{title}, {machine['date']}"})
+        _write(figure, path, f"{title}, {machine['date']}")
     finally:
         pyplot.close(figure)
 

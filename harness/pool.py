@@ -65,7 +65,8 @@ def choose_gpus(wanted: str) -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices[int(p)] if devices else str(int(p)) for p in places)
     named = gpu.names()
     if len(named) != len(places):
-        raise UsageError(f"--gpus {wanted}: only {len(named)} of them can be used here")
+        can = f"only {len(named)} of them can" if named else "none of them can"
+        raise UsageError(f"--gpus {wanted}: {can} be used here: leave it out to take what there is")
     if len(set(named)) > 1:
         raise UsageError(f"--gpus {wanted} are different ones ({', '.join(named)}): name GPUs of one model")
 

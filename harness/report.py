@@ -7,7 +7,6 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -16,7 +15,6 @@ from rich.text import Text
 
 from harness import rows
 from harness.anatomy import lines
-from harness.errors import UsageError
 from harness.profiling import MOVED, Profile
 from harness.rows import Duel, Row
 
@@ -82,7 +80,9 @@ def print_duels(duels: Sequence[Duel]) -> None:
     out = console()
     for duel in duels:
         size = rows.size_text(duel.sizes)
-        ratio = f"{three_digits(duel.ratio)}x its time (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
+        ratio = f"{three_digits(duel.ratio)}x its time"
+        if duel.verdict:  # an emulation has one round, and no interval
+            ratio += f" (99 %: {duel.low:.4g} to {duel.high:.4g}; {duel.rounds} rounds)"
         words = {
             "faster": f"{duel.a} is faster than {duel.b}",
             "slower": f"{duel.a} is slower than {duel.b}",
@@ -230,16 +230,7 @@ def json_text(document: dict) -> str:
     return re.sub(r"\[\n[-+.\deE,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text) + "\n"
 
 
-def open_json(path: Path) -> Any:
-    """Opens the JSON file before any work is done, so that no result is lost to a path that cannot be written."""
-    try:
-        return open(path, "a", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--json {path} cannot be written: {error.strerror}") from None
-
-
-def write_json(
-    file: Any,
+def run_document(
     results: list[Row],
     machine: dict,
     *,
@@ -247,7 +238,8 @@ def write_json(
     profiles: Sequence[Profile] = (),
     examination: dict[str, list] | None = None,
     options: dict | None = None,
-) -> None:
+) -> dict[str, Any]:
+    """A run as --json writes it."""
     document: dict[str, Any] = {"schema": SCHEMA, "machine": machine, "rows": [row.to_json() for row in results]}
     for name, records in (("duels", duels), ("profiles", profiles)):
         if records:
@@ -256,6 +248,4 @@ def write_json(
         document["doctor"] = {name: [vars(record) for record in records] for name, records in examination.items()}
     if options:
         document["options"] = options
-    file.truncate(0)
-    file.write(json_text(document))
-    file.close()
+    return document

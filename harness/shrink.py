@@ -21,7 +21,7 @@ from harness.errors import NoReference, UsageError
 from harness.judge import Session, judge
 from harness.problems import Arrays, Case, find_problem
 from harness.rows import CaseResult, Row
-from harness.submission import Submission, read_submissions
+from harness.submission import Submission, as_argument, read_submissions
 
 SHRINK_SECONDS = 10.0
 BATCH = 6  # candidates judged by one worker: after as many crashes a run ends
@@ -185,7 +185,7 @@ def judge_given(submission: Submission, given: list[tuple[Case, Arrays]], sessio
     )
     cases = [case for case, _ in given]
     row = judge(replace(submission, problem=problem), session, lambda _: lambda: None, cases=cases)
-    again = f"python -m harness replay {shlex.quote(file)}" if file else ""
+    again = f"python -m harness replay {shlex.quote(as_argument(file))}" if file else ""
     return replace(row, cases=[replace(result, replay=again) for result in row.cases])
 
 
@@ -236,6 +236,8 @@ class Replay:
 
 def load(path: Path) -> Replay:
     """Reads a replay file. Raises UsageError where it is none, or the file it is about has gone."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no file: name one that check --shrink has written")
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -252,7 +254,7 @@ def load(path: Path) -> Replay:
         (submission,) = read_submissions(Path(about["file"]), problem.name, challenge=problem if challenge else None)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: check --shrink writes replay files") from None
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise UsageError(f"{path} is no replay file ({type(error).__name__}): check --shrink writes them") from None
     return Replay(submission, case, inputs, about)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.problems import Problem
 from harness.signature import C_HEADERS, Parameter, c_declaration
+from harness.submission import as_argument
 
 SUFFIXES = {"cuda": ".cu", "triton": ".py"}
 
@@ -42,7 +43,7 @@ def _head(problem: Problem, target: Path, mark: str) -> str:
     """What the solve is for, in comments that begin with `mark`."""
     named = [] if problem.challenge else [f"problem: {problem.name}"]
     flags = shlex.join(problem.flags) if problem.challenge else ""
-    command = f"python -m harness check {shlex.quote(str(target))} {flags}".strip()
+    command = f"python -m harness check {shlex.quote(as_argument(target))} {flags}".strip()
     lines = [*named, f"{problem.summary}: {command}", "", *(_described(p) for p in problem.parameters)]
     return "".join(f"{mark} {line}".rstrip() + "\n" for line in lines)
 

@@ -71,7 +71,7 @@ def read_submissions(
         raise UsageError(f"{shown} cannot be read: make it a readable file")
     if challenge:
         return [Submission(path, challenge)]
-    names = (problem_name,) if problem_name else problems_named_in(path) or (DEFAULT_PROBLEM,)
+    names = (problem_name,) if problem_name is not None else problems_named_in(path) or (DEFAULT_PROBLEM,)
     try:
         # The tree's library was built with the signature of the first problem that the file names.
         return [Submission(path, find_problem(name), tree if name == names[0] else None) for name in names]
@@ -124,3 +124,8 @@ def bundled_submissions() -> list[Submission]:
 def as_typed(path: Path) -> Path:
     """Relative to the working directory where it lies below it: what a user would type."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def as_argument(path: Path | str) -> str:
+    """A path as a word of a command, which a name that begins with a dash alone is not."""
+    return f"./{path}" if str(path).startswith("-") else str(path)

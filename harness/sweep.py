@@ -95,7 +95,8 @@ def read_axis(problem: Problem, n: str | None, cols: str | None, row_count: int 
     if geometric and not step > 1:
         raise UsageError(f"{flag} {text}: a factor must be above 1")
     if not geometric and (step < 1 or step != int(step)):
-        raise UsageError(f"{flag} {text}: a step must be a whole number above 0, a factor is written x{match[4]}")
+        cure = f", a factor is written x{match[4]}" if step > 1 else ""
+        raise UsageError(f"{flag} {text}: a step must be a whole number above 0{cure}")
     if row_count is not None and not 1 <= row_count <= LARGEST_SIZE:
         raise UsageError(f"--rows lies between 1 and {LARGEST_SIZE:,}")
     axis = Axis(problem.dimensions[-1], low, high, step, geometric, row_count)
@@ -163,6 +164,13 @@ def seed_of(document: dict, path: Path) -> int:
     return seed
 
 
+_ANEW = "leave out --resume to write a new one there, or name another file"
+
+
+def _words(value: object) -> str:
+    return ", ".join(f"{name} {item}" for name, item in value.items()) if isinstance(value, dict) else str(value)
+
+
 def check_same(document: dict, same: dict, path: Path) -> None:
     """Raises UsageError if the document is of another sweep, and says what differs."""
     seed_of(document, path)
@@ -173,8 +181,14 @@ def check_same(document: dict, same: dict, path: Path) -> None:
             continue
         if key == "sources" and isinstance(saved, dict):
             files = [name for name in {**saved, **wanted} if saved.get(name) != wanted.get(name)]
-            raise UsageError(f"{path} is another sweep: {', '.join(files)} differs, was added or left out")
-        raise UsageError(f"{path} is another sweep: its {key.replace('_', ' ')} was {saved!r}, now it is {wanted!r}")
+            raise UsageError(f"{path} is another sweep: {', '.join(files)} differs, was added or left out; {_ANEW}")
+        if key == "axis" and isinstance(saved, dict):
+            changed = [name for name in wanted if saved.get(name) != wanted[name]]
+            saved, wanted = ({name: axis.get(name) for name in changed} for axis in (saved, wanted))
+        name = key.replace("_", " ")
+        raise UsageError(
+            f"{path} is another sweep: its {name} was {_words(saved)}, now it is {_words(wanted)}; {_ANEW}"
+        )
 
 
 # ---- the sweep --------------------------------------------------------------------------------------------------

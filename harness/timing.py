@@ -587,7 +587,8 @@ def _generations(
 
 def _judged_reference(problem: Problem, session: Session, progress: Progress, plan: Plan) -> tuple[Submission, Row]:
     """What a problem's files are compared with, and its row, which is judged once in a session."""
-    reference = plan.against or Submission(as_typed(problem.reference_solve), problem)
+    bundled = Submission(as_typed(problem.reference_solve), problem)
+    reference = replace(plan.against, problem=problem) if plan.against else bundled
     label = "" if plan.against else problem.reference_label
     if problem.name not in session.references:
         progress.start(label or str(reference.path))

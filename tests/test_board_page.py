@@ -120,7 +120,7 @@ def test_the_page_loads_nothing_and_allows_its_own_script_alone(board):
 
 
 def test_a_page_that_cannot_be_written(cli, board, path, tmp_path):
-    for target, says in ((tmp_path / "no" / "x.html", "cannot be written"), (path, "is the board itself")):
+    for target, says in ((tmp_path / "no" / "x.html", "cannot be written"), (path, "would overwrite")):
         done = cli("board", "--db", path, "--html", os.fspath(target))
         assert done.returncode == 2
         assert says in done.stderr and done.stderr.count("\n") == 1

@@ -8,13 +8,20 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
 from waiting import wait_for_file, wait_for_the_end
 
-from harness import corpus
+from harness import cli as cli_module
+from harness import corpus, report
+from harness.judge import Options, replay_command
+from harness.problems import PROBLEMS
+from harness.rows import Duel
+from harness.submission import Submission
 
 VERDICTS = {
     "accepted",
@@ -110,9 +117,52 @@ def test_unknown_flag(cli, torch_solve):
     assert "--fast" in one_sentence(cli("check", torch_solve, "--fast"))
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "soon"])
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf"])
 def test_timeout_that_is_none(cli, torch_solve, value):
     assert "--timeout" in one_sentence(cli("check", torch_solve, "--timeout", value))
+
+
+def test_wrong_words_are_answered_with_the_right_ones(cli, torch_solve, tmp_path):
+    shutil.copy(torch_solve, tmp_path / "-dash.py")
+    (tmp_path / "one.py").write_text("# problem: subtract_one\n" + TORCH_SOLVE)
+    wrong = {
+        "the file of this name is ./-dash.py": ("check", "-dash.py"),
+        "(python -m harness check --help)": ("check", "mine.py", "--seed", "x"),
+        "is too long for a file": ("check", "n" * 300 + ".py"),
+        "there is no problem ''": ("check", "mine.py", "--problem", ""),
+        "--json mine.py would overwrite a solve file": ("check", "--json", "mine.py", "one.py"),
+        "--hot needs a GPU": ("bench", "mine.py", "--hot", "--backend", "cpu"),
+        "--against one.py is no solve of softmax": ("bench", "mine.py", "--against", "one.py"),
+        "leave out --case or --db": ("submit", "mine.py", "--case", "N=33/uniform", "--db", "board"),
+    }
+    for words, arguments in wrong.items():
+        assert words in one_sentence(cli(*arguments, cwd=tmp_path))
+    assert (tmp_path / "mine.py").read_text() == TORCH_SOLVE
+
+
+def test_a_name_that_begins_with_a_dash_can_be_replayed():
+    session = SimpleNamespace(options=Options(seed=1), backend=SimpleNamespace(name="cpu"))
+    case = SimpleNamespace(name="N=33/uniform", group="main")
+    words = shlex.split(replay_command(Submission(Path("-dash.py"), PROBLEMS["softmax"]), session, case))
+    assert words[:5] == ["python", "-m", "harness", "check", "./-dash.py"]
+
+
+def test_the_end_of_a_file_is_not_taken_for_ctrl_c(monkeypatch):
+    def invoke(context):
+        raise EOFError
+
+    monkeypatch.setattr(cli_module.cli, "invoke", invoke)
+    monkeypatch.setattr(sys, "argv", ["harness", "problems"])
+    with pytest.raises(EOFError):
+        cli_module.main()
+
+
+def test_an_emulated_duel_shows_no_interval(capsys):
+    duel = Duel("a.cu", "b.cu", "softmax", {"N": 33}, None, 2.0, 1.75, 2.25, 1, 8.0, 4.0, "")
+    report.print_duels([duel, replace(duel, verdict="slower", rounds=60)])
+    emulated, measured = capsys.readouterr().out.splitlines()
+    assert emulated.endswith("8.00 us against 4.00 us, 2.00x its time")
+    assert measured.endswith("2.00x its time (99 %: 1.75 to 2.25; 60 rounds)")
 
 
 def test_no_file_at_all(cli):

@@ -326,7 +326,7 @@ def test_a_run_that_cannot_be_read(cli, tmp_path):
 def test_a_page_that_cannot_be_written(cli, tmp_path):
     assert "cannot be written" in one_sentence(cli("report", H200, "-o", tmp_path / "no" / "page.html"))
     (tmp_path / "run.html").write_text(H200.read_text())
-    assert "is the run itself" in one_sentence(cli("report", tmp_path / "run.html"))
+    assert "would overwrite" in one_sentence(cli("report", tmp_path / "run.html"))
     assert json.loads((tmp_path / "run.html").read_text())["schema"] == 1
 
 
@@ -351,11 +351,11 @@ def test_json_has_a_line_for_a_list_of_numbers_and_loses_nothing():
     assert json.loads(text) == {**document, "bad": ["nan"]}
 
 
-def test_the_picture_of_a_run_has_its_times_the_fastest_first(monkeypatch):
+def test_the_picture_of_a_run_has_its_times_the_fastest_first(monkeypatch, tmp_path):
     document = json.loads(H200.read_text())
     figures = []
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: figures.append(figure))
-    plots.draw(document, "never written")
+    plots.draw(document, tmp_path / "times.png")
     panels = {axes.get_title("left"): axes for axes in figures[0].axes}
     rows = [row for row in document["rows"] if row["problem"] == "softmax"]
     panel = panels["softmax, 500,000"]

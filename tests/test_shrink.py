@@ -1,7 +1,9 @@
 """Failing cases made smaller, kept in a file and replayed."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,12 +168,14 @@ def test_an_accepted_file_has_nothing_to_shrink(cli, tmp_path):
     [
         (lambda file, path: "nowhere.npz", "does not exist"),
         (lambda file, path: path, "is no replay file"),
+        (lambda file, path: emptied(file), "is no replay file"),
+        (lambda file, path: piped(file), "is no file"),
         (lambda file, path: tampered(file, schema=99), "another version of the judge"),
         (lambda file, path: tampered(file, problem_version=99), "another version of softmax"),
         (lambda file, path: tampered(file, sizes={"N": 3}), "another version of softmax"),
         (lambda file, path: tampered(file, file="/nowhere/solve.py"), "does not exist"),
     ],
-    ids=["missing", "a solve", "schema", "problem", "sizes", "solve gone"],
+    ids=["missing", "a solve", "empty", "a pipe", "schema", "problem", "sizes", "solve gone"],
 )
 def test_what_cannot_be_replayed_is_said_in_a_sentence(cli, failing, make, words):
     path, _, file = failing
@@ -180,6 +184,18 @@ def test_what_cannot_be_replayed_is_said_in_a_sentence(cli, failing, make, words
     assert words in done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def emptied(kept):
+    other = kept.replace(".npz", "-emptied.npz")
+    Path(other).write_bytes(b"")
+    return other
+
+
+def piped(kept):
+    other = kept.replace(".npz", "-piped.npz")
+    os.mkfifo(other)
+    return other
 
 
 def tampered(kept, **changes):

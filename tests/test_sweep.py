@@ -47,6 +47,12 @@ def test_columns_grow_at_a_number_of_rows():
     assert sweep.read_axis(SOFTMAX, "5:9:1", None, None).shape(5) == (5,)
 
 
+def test_a_step_of_nothing_is_not_offered_as_a_factor():
+    with pytest.raises(UsageError) as raised:
+        sweep.read_axis(SOFTMAX, "1:2:0", None, None)
+    assert "x0" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("problem", "n", "cols", "row_count", "words"),
     [
@@ -463,6 +469,8 @@ def test_wrong_usage_is_one_sentence(cli, tmp_path, write):
         "bench.json is no sweep": ("a.py", *n, "--resume", "--json", "bench.json"),
         "--json no/run.json cannot be written": ("a.py", *n, "--json", "no/run.json"),
         "--png . cannot be written": ("a.py", *n, "--png", "."),
+        "--png a.py would overwrite a solve file": ("a.py", *n, "--png", "a.py"),
+        "--json x would overwrite x, which": ("a.py", *n, "--png", "x", "--json", "x"),
     }
     for words, arguments in wrong.items():
         assert words in one_sentence(cli("sweep", *arguments, "--backend", "cpu", cwd=tmp_path))
