@@ -19,7 +19,7 @@ from rich.text import Text
 
 from harness import rows
 from harness.errors import UsageError
-from harness.report import STYLES
+from harness.report import STYLES, print_table
 from harness.rows import Row, Timing
 
 APPLICATION_ID = 0x534F4C56  # "SOLV" in the file's header: this database is a board
@@ -403,7 +403,7 @@ def print_board(board: sqlite3.Connection, problem: str | None, console: Console
         console.print(Text(_heading(group), style="bold"), soft_wrap=True)
         if group.method:
             console.print(Text(group.method), soft_wrap=True)
-        console.print(_table(group))
+        print_table(console, _table(group))
 
 
 def _heading(group: Group) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -169,8 +170,12 @@ def toolchain(capability: str | None) -> Toolchain:
             for command in (configure, [_cmake(), "--build", directory]):
                 done = subprocess.run(command, capture_output=True, text=True, errors="replace")
                 if done.returncode != 0:
-                    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-                    raise UsageError(f"the toolchain could not be set up: {' '.join(map(str, command))} failed: {last}")
+                    said = re.search(r"(?:CMake Error.*?:\n\s*|error: )(.+)", f"{done.stderr}\n{done.stdout}")
+                    why = said[1].strip() if said else f"exit status {done.returncode}"
+                    raise UsageError(
+                        f"the compiler cannot be used ({why}): {shlex.join(map(str, command))} shows all of it, "
+                        "CXX and CUDACXX name others"
+                    )
             ready.touch()
     description = json.loads((directory / "toolchain.json").read_text())
     return Toolchain(

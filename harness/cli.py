@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import math
+import os
 import re
 import secrets
 import sys
@@ -11,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -145,7 +147,7 @@ def cli(context: click.Context, **flags: Any) -> None:
     2 wrong usage or the judge's own error.
     """
     if context.invoked_subcommand is None:
-        if flags["challenge"]:
+        if flags["challenge"] or context.meta.get("challenges"):
             raise UsageError("--challenge needs files to judge: python -m harness submit FILE --challenge DIR")
         from harness.submission import bundled_submissions
         from harness.timing import Plan
@@ -447,6 +449,8 @@ def problems(context: click.Context, name: str | None, challenge: Any, seed: int
 
     if name and challenge:
         raise UsageError(f"{name} and --challenge both say what to list: leave one out")
+    if name:
+        _need_challenge(challenge)
     if name or challenge:
         for case in (challenge or find_problem(name)).cases(seed):
             click.echo(f"{case.name}  [{case.group}]")
@@ -495,6 +499,7 @@ def init(name: str | None, challenge: Any, language: str | None, target: Path | 
     from harness.problems import find_problem
     from harness.starter import write_starter
 
+    _need_challenge(challenge)
     if bool(name) == bool(challenge):
         raise UsageError("init takes the name of a problem, or --challenge DIR: one of the two")
     if language is None:
@@ -515,10 +520,17 @@ def _as_typed(problem: Any, case: Any) -> str:
     return "x".join(map(str, problem.shape(case).values()))
 
 
+def _need_challenge(challenge: Any) -> None:
+    """Raises UsageError where a checkout is named, and none of the challenges in it."""
+    if click.get_current_context().meta.get("challenges") and challenge is None:
+        raise UsageError("--challenges ROOT says where challenges lie: add --challenge NAME, or a number, of one in it")
+
+
 def _read(files: tuple[Path, ...], flags: dict[str, Any]) -> list[Any]:
     from harness.submission import read_submissions
 
     challenge = flags.get("challenge")
+    _need_challenge(challenge)
     return [s for path in files for s in read_submissions(path, flags["problem"], challenge=challenge)]
 
 
@@ -615,6 +627,9 @@ def _judge(
     _claim("--json", json_path, db)
     entries = board.open_board(db) if db else None
     known = kept.take_over(submissions, saved, entries, description, from_board=is_usual) if resume else {}
+    named = {os.fspath(submission.path) for submission in submissions}
+    if unnamed := [row.file for row in saved if not row.label and row.file not in named]:
+        raise UsageError(f"{json_path} is of {unnamed[0]}, too, and would lose it: name it, or another --json")
     keeper = kept.Keeper(json_path, head, entries, description)
     references = {row.problem: row for row in saved if row.label}
     for row, is_on_board in [*known.values(), *((row, True) for row in references.values())]:
@@ -637,14 +652,16 @@ def _judge(
     )
     if outcome.clocks:
         description["clocks"] = outcome.clocks
-    report.print_rows(outcome.results, description)
-    report.print_duels(outcome.duels)
-    for warning in outcome.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    if json_path:
-        whole = report.run_document(outcome.results, description, duels=outcome.duels, options=head)
-        document.write_whole(json_path, whole)
-    keeper.drop_journal()
+    try:
+        report.print_rows(outcome.results, description)
+        report.print_duels(outcome.duels)
+        for warning in outcome.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    finally:  # also if nobody reads the table
+        if json_path:
+            whole = report.run_document(outcome.results, description, duels=outcome.duels, options=head)
+            document.write_whole(json_path, whole)
+        keeper.drop_journal()
     if outcome.is_interrupted:
         finished = sum(not row.label for row in outcome.results)
         where = " and ".join(filter(None, [f"in {json_path}" if json_path else "", "on the board" if db else ""]))
@@ -762,28 +779,68 @@ def _cure(error: click.ClickException) -> str:
     return " ".join(filter(None, ["python -m harness", verb, "--help"]))
 
 
-def main() -> None:
-    """Runs the command line; errors of usage become one sentence on stderr and status 2."""
+def _mend_streams() -> None:
+    """Makes the standard streams what they should be: open, and able to show any name.
+
+    A file that got the number of a closed one would hold what a compiler prints.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 (open as long as the process)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    codecs.register_error("harness", _as_bytes_or_escaped)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # replaced by something that is no text stream
-            stream.reconfigure(errors="surrogateescape")
+            stream.reconfigure(errors="harness")
+
+
+def _as_bytes_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A name that is no text is written as the bytes it is, a letter that the stream's encoding lacks by its number."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
+def _why_not_shown() -> str:
+    """Why standard output takes nothing any more, or ""; nothing is written to it from here on."""
+    try:
+        print(flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more when it ends
+        return error.strerror or str(error)
+    return ""
+
+
+def main() -> None:
+    """Runs the command line; errors of usage become one sentence on stderr and status 2."""
+    _mend_streams()
     try:
         cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
     except click.ClickException as error:
-        print(f"error: {' '.join(error.format_message().split())} ({_cure(error)})", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG or error.filename is None:
-            raise
-        print(f"error: the name {error.filename} is too long for a file: name another one", file=sys.stderr)
-        sys.exit(2)
+        _end(f"{' '.join(error.format_message().split())} ({_cure(error)})")
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):
             raise error.__cause__ from None  # click takes the end of any file for a user's at a prompt
         print("interrupted: nothing of this run was kept", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
+        _why_not_shown()
         sys.exit(1)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+            _end(f"the name {error.filename} is too long for a file: name another one")
+        if why := _why_not_shown():
+            _end(f"standard output cannot be written ({why}): make room, or send it elsewhere")
+        raise
+
+
+def _end(sentence: str) -> NoReturn:
+    print(f"error: {sentence}", file=sys.stderr)
+    sys.exit(2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,24 @@ SCHEMA = 1
 STYLES = {rows.ACCEPTED: "bold green", rows.NOT_RUN: "yellow", rows.UNSUPPORTED: "yellow"}
 
 
+LEAST_NAME = 16  # letters of a name on one line
+
+
 def console() -> Console:
-    """On a terminal its width and colours; elsewhere neither, so that no name is ever shortened."""
-    return Console() if sys.stdout.isatty() else Console(width=10_000, no_color=True, highlight=False)
+    """On a terminal with its colours; of any width, so that no name is ever shortened."""
+    return Console(width=10_000) if sys.stdout.isatty() else Console(width=10_000, no_color=True, highlight=False)
+
+
+def print_table(out: Console, table: Table) -> None:
+    """Prints all of it: where a terminal is too narrow, names are folded, and if that is not enough its lines wrap."""
+    if out.is_terminal:
+        names = next(column for column in table.columns if column.overflow == "fold")
+        room = shutil.get_terminal_size().columns
+        if out.measure(table).maximum > room:
+            names.max_width = LEAST_NAME
+            spare = room - out.measure(table).maximum
+            names.max_width = LEAST_NAME + spare if spare >= 0 else None
+    out.print(table)
 
 
 def print_rows(results: list[Row], machine: dict) -> None:
@@ -59,7 +75,7 @@ def print_rows(results: list[Row], machine: dict) -> None:
         if timed:
             cells += _timing_cells(row, emulated, hot) or [""] * (len(headings) + 1)
         table.add_row(*cells)
-    out.print(table)
+    print_table(out, table)
     _print_ceilings(results, out)
     for row in results:
         _print_notes(row, out)
@@ -156,7 +172,7 @@ def print_profiles(profiles: Sequence[Profile]) -> None:
         size = rows.size_text(profile.sizes)
         least = f"at least {_bytes(profile.ideal_read)} to read and {_bytes(profile.ideal_written)} to write"
         out.print(Text(f"{_printable(profile.file)} ({profile.problem}) at {size}: {least}", style="bold"))
-        out.print(table)
+        print_table(out, table)
         if any(not kernel.passes <= 1 for kernel in profile.kernels):
             out.print("warning: ncu needed several passes, between which the caches change")
 

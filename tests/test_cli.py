@@ -1,5 +1,7 @@
 """The command line as a user meets it: exit status, one sentence on stderr, the table, the JSON, replaying."""
 
+import codecs
+import io
 import json
 import os
 import re
@@ -20,7 +22,7 @@ from harness import cli as cli_module
 from harness import corpus, report
 from harness.judge import Options, replay_command
 from harness.problems import PROBLEMS
-from harness.rows import Duel
+from harness.rows import CaseResult, Duel, Row
 from harness.submission import Submission
 
 VERDICTS = {
@@ -155,6 +157,51 @@ def test_the_end_of_a_file_is_not_taken_for_ctrl_c(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["harness", "problems"])
     with pytest.raises(EOFError):
         cli_module.main()
+
+
+def in_shell(words, *arguments, cwd):
+    """A run whose standard streams are as the words say, on which a shell starts it."""
+    command = ["sh", "-c", f'exec "$@" {words}', "sh", sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(command, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+
+
+def test_without_standard_streams_the_exit_status_is_what_it_was(tmp_path):
+    assert in_shell("<&- >&- 2>&-", "problems", cwd=tmp_path).returncode == 0
+    done = in_shell("2>&-", "check", "nowhere.cu", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_what_is_not_shown_is_kept_all_the_same(torch_solve, tmp_path):
+    flags = ("--backend", "cpu", "--case", "N=33/uniform", "--json", "run.json")
+    done = in_shell("> /dev/full", "check", torch_solve, *flags, cwd=tmp_path)
+    assert "standard output cannot be written (No space left on device)" in one_sentence(done)
+    assert json.loads((tmp_path / "run.json").read_text())["rows"][0]["verdict"] == "accepted"
+    assert not (tmp_path / ".run.json.rows").exists()
+
+
+def test_a_name_is_shown_in_any_encoding():
+    codecs.register_error("shown", cli_module._as_bytes_or_escaped)
+    assert "\udcff".encode("ascii", "shown") == b"\xff"
+    assert "\xfc.cu".encode("ascii", "shown") == rb"\xfc.cu"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80])
+def test_on_a_narrow_terminal_nothing_is_cut(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    file = "a/long/way/to/the/handed/in/softmax.cu"
+    row = Row(file, "softmax", "cpu", "wrong-answer", "", [], [], 1, [CaseResult("x", "main", "accepted", "", "")], [])
+    report.print_rows([row], {"backend": "cpu"})
+    lines = re.sub(r"\x1b\[[\d;]*m", "", sys.stdout.getvalue()).splitlines()
+    assert "softmax  wrong-answer    1/1" in lines[1]
+    assert "".join(line.split()[0] for line in lines[1:]) == file
+    if columns >= 60:
+        assert max(map(len, lines)) <= columns
 
 
 def test_an_emulated_duel_shows_no_interval(capsys):

@@ -315,6 +315,10 @@ def test_a_changed_file_is_judged_again(cli, write, tmp_path):
     other = cli(*arguments, "--resume", "--strict", cwd=tmp_path)
     assert other.returncode == 2
     assert "is of a run with strict False, this one has True" in other.stderr
+    fewer = cli("check", "a.py", *arguments[3:], "--resume", cwd=tmp_path)
+    assert fewer.returncode == 2
+    assert "run.json is of b.py, too, and would lose it" in fewer.stderr
+    assert len(json.loads((tmp_path / "run.json").read_text())["rows"]) == 2
 
 
 def test_the_board_is_gone_on_with_and_holds_nothing_twice(cli, write, tmp_path):
