@@ -8,6 +8,7 @@ import math
 import os
 import re
 import secrets
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -665,7 +666,8 @@ def _judge(
     if outcome.is_interrupted:
         finished = sum(not row.label for row in outcome.results)
         where = " and ".join(filter(None, [f"in {json_path}" if json_path else "", "on the board" if db else ""]))
-        rest = f"they are {where}, --resume goes on" if where else "nothing of this run was kept"
+        goes_on = ", --resume goes on" if "resume" in click.get_current_context().params else ""
+        rest = f"they are {where}{goes_on}" if where else "nothing of this run was kept"
         print(f"interrupted: {finished} of {len(submissions)} files are judged; {rest}", file=sys.stderr)
         sys.exit(130)
     if keeper.board_failure or outcome.missing_tool:
@@ -815,32 +817,56 @@ def _why_not_shown() -> str:
     return ""
 
 
+class _CtrlC:
+    """What Ctrl-C does: it raises KeyboardInterrupt, and whatever a library makes of that, it is remembered."""
+
+    def __init__(self) -> None:
+        self.was_pressed = False
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as of a job in the background
+            signal.signal(signal.SIGINT, self._press)
+
+    def _press(self, *_: object) -> None:
+        self.was_pressed = True
+        raise KeyboardInterrupt
+
+
 def main() -> None:
     """Runs the command line; errors of usage become one sentence on stderr and status 2."""
+    ctrl_c = _CtrlC()
+    try:
+        _run()
+    except KeyboardInterrupt:
+        _end("interrupted: nothing of this run was kept", 130)
+    except Exception:
+        if ctrl_c.was_pressed:  # a module that was being imported says ImportError, say
+            _end("interrupted: nothing of this run was kept", 130)
+        raise
+
+
+def _run() -> None:
     _mend_streams()
     try:
         cli.main(standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
-        _end(str(error))
+        _end(f"error: {error}", 2)
     except click.ClickException as error:
-        _end(f"{' '.join(error.format_message().split())} ({_cure(error)})")
-    except (click.Abort, KeyboardInterrupt) as error:
+        _end(f"error: {' '.join(error.format_message().split())} ({_cure(error)})", 2)
+    except click.Abort as error:
         if isinstance(error.__cause__, EOFError):
             raise error.__cause__ from None  # click takes the end of any file for a user's at a prompt
-        print("interrupted: nothing of this run was kept", file=sys.stderr)
-        sys.exit(130)
+        raise KeyboardInterrupt from None
     except BrokenPipeError:
         _why_not_shown()
         sys.exit(1)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG and error.filename is not None:
-            _end(f"the name {error.filename} is too long for a file: name another one")
+            _end(f"error: the name {error.filename} is too long for a file: name another one", 2)
         if why := _why_not_shown():
-            _end(f"standard output cannot be written ({why}): make room, or send it elsewhere")
+            _end(f"error: standard output cannot be written ({why}): make room, or send it elsewhere", 2)
         raise
 
 
-def _end(sentence: str) -> NoReturn:
-    print(f"error: {sentence}", file=sys.stderr)
-    sys.exit(2)
+def _end(sentence: str, status: int) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    sys.exit(status)

@@ -124,7 +124,10 @@ def _end(session: Session, *_: object) -> None:
 def main() -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a judge that has gone already is seen by the end of the socket
     with Connection(int(sys.argv[1])) as connection:
-        setup = connection.recv()
+        try:
+            setup = connection.recv()
+        except (EOFError, ConnectionError):  # the judge was interrupted meanwhile
+            return
         device = gpu.describe() if setup.backend == "gpu" else None
         backend = Backend(setup.backend, setup.reason, device)
         with Session(backend, setup.options, setup.needs_torch) as session:
@@ -133,5 +136,5 @@ def main() -> None:
             while True:
                 try:
                     connection.send(jobs.answer(connection.recv()))
-                except (EOFError, BrokenPipeError):  # there is nothing left to do
+                except (EOFError, ConnectionError):  # there is nothing left to do
                     return

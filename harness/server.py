@@ -90,7 +90,8 @@ class Server:
         for name, descriptor in named.items():
             if name != "exit":
                 os.close(descriptor)
-        self.connection.sendall(json.dumps({"pid": pid}).encode())
+        with suppress(BrokenPipeError):  # the judge has ended meanwhile, as the next look at the socket says
+            self.connection.sendall(json.dumps({"pid": pid}).encode())
 
     def become_worker(self, task: dict, descriptors: dict[str, int]) -> None:
         status = WORKER_FAILED

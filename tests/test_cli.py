@@ -8,6 +8,7 @@ import re
 import secrets
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT
 from waiting import wait_for_file, wait_for_the_end
 
@@ -23,6 +25,7 @@ from harness import corpus, report
 from harness.judge import Options, replay_command
 from harness.problems import PROBLEMS
 from harness.rows import CaseResult, Duel, Row
+from harness.run import Outcome
 from harness.submission import Submission
 
 VERDICTS = {
@@ -202,6 +205,34 @@ def test_on_a_narrow_terminal_nothing_is_cut(monkeypatch, columns):
     assert "".join(line.split()[0] for line in lines[1:]) == file
     if columns >= 60:
         assert max(map(len, lines)) <= columns
+
+
+def test_what_a_library_makes_of_ctrl_c_is_ctrl_c_all_the_same(monkeypatch, capsys):
+    def main(**_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("numpy says so") from None
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(cli_module.cli, "main", main)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli_module.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted: nothing of this run was kept\n"
+
+
+@pytest.mark.parametrize(("verb", "goes_on"), [("check", True), ("compare", False)])
+def test_only_a_verb_that_resumes_is_said_to(monkeypatch, torch_solve, tmp_path, verb, goes_on):
+    monkeypatch.setattr("harness.run.run", lambda *_, **__: Outcome(is_interrupted=True))
+    flags = ["--backend", "cpu", "--json", str(tmp_path / "run.json")]
+    done = CliRunner().invoke(cli_module.cli, [verb, str(torch_solve), str(torch_solve), *flags])
+    assert done.exit_code == 130
+    assert "interrupted: 0 of 2 files are judged" in done.stderr
+    assert ("--resume goes on" in done.stderr) == goes_on
 
 
 def test_an_emulated_duel_shows_no_interval(capsys):

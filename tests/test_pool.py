@@ -5,6 +5,7 @@ import os
 import pickle
 import select
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -577,3 +578,12 @@ print("went on")
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_a_process_whose_judge_was_interrupted_at_once_says_nothing():
+    ours, theirs = socket.socketpair()
+    ours.close()
+    command = [sys.executable, "-m", "harness.pool_process", str(theirs.fileno())]
+    with theirs:
+        done = subprocess.run(command, cwd=ROOT, pass_fds=[theirs.fileno()], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from harness.arena import HostArena
 from harness.errors import UsageError
 from harness.judge import placement
 from harness.problems import PROBLEMS, Case
-from harness.server import TEMPORARY, WORKER_FAILED
+from harness.server import DESCRIPTORS, TEMPORARY, WORKER_FAILED, Server
 from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle, run_program
 from harness.worker import FILE_BYTES
 
@@ -469,3 +470,14 @@ def test_a_server_that_cannot_import_its_modules_is_an_error_with_a_sentence(are
             arena=arena,
             memory_bytes=MEMORY_BYTES,
         )
+
+
+def test_a_server_whose_judge_has_ended_says_nothing(tmp_path, monkeypatch):
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    theirs.close()
+    monkeypatch.setattr(os, "fork", lambda: 2**22 + 1)  # above every process id
+    with ours, open(os.devnull) as exit_pipe:
+        started = Server(ours, str(tmp_path))
+        started.answer({"spawn": {}}, [os.dup(exit_pipe.fileno()) for _ in DESCRIPTORS])
+        assert list(started.exit_pipes) == [2**22 + 1]
+        os.close(started.exit_pipes.popitem()[1])
