@@ -44,7 +44,7 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
 
 
 _CHALLENGE = click.option(
-    "--challenge", metavar="DIR", callback=_load_challenge, help="Judge for the challenge in this directory."
+    "--challenge", metavar="DIR", callback=_load_challenge, help="The challenge in this directory, as the problem."
 )
 _CHALLENGES = click.option(
     "--challenges",
@@ -65,7 +65,7 @@ def _judging_flags(function: Callable) -> Callable:
         _CHALLENGE,
         _CHALLENGES,
         click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True),
-        click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Replay a run: its seed."),
+        click.option("--seed", metavar="S", type=click.IntRange(0, 2**32 - 1), help="Replay a run: its seed."),
         click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), callback=_finite,
                      help="Seconds a call may take.  [default: 10, the first call 70]"),
         click.option("--strict", is_flag=True, help="Special cases and flags decide too."),
@@ -167,7 +167,7 @@ def cli(context: click.Context, **flags: Any) -> None:
 @_SHRINK
 @_judging_flags
 def submit(files: tuple[Path, ...], folders: tuple[Path, ...], db: Path | None, shrink: bool, **flags: Any) -> None:
-    """Judge files, time those that are accepted, and enter them on the board."""
+    """Judge files, time what is accepted, and enter it on the board."""
     from harness import board
     from harness.timing import Plan
 
@@ -205,7 +205,7 @@ def bench(
     against: str,
     **flags: Any,
 ) -> None:
-    """Judge files, then time them together, in turns, at several sizes."""
+    """Judge files, then time them in turns, at several sizes."""
     from harness.timing import MOST_GENERATIONS, Plan
 
     submissions = _read_many(files, folders, flags)
@@ -225,7 +225,7 @@ def bench(
 @_HOT
 @_judging_flags
 def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bool, **flags: Any) -> None:
-    """Judge two files, then let them take turns: is A faster than B, slower, or is it a tie?"""
+    """Judge two files, then time them in pairs: is A the faster one?"""
     from harness.timing import MOST_GENERATIONS, Plan
 
     pair = _read((a,), flags)[:1] + _read((b,), flags)[:1]
@@ -240,7 +240,9 @@ def compare(a: Path, b: Path, sizes: tuple[tuple[int, ...], ...] | None, hot: bo
 @click.option("--problem", metavar="NAME", is_eager=True, help="Take the files as solves of this problem.")
 @_CHALLENGE
 @_CHALLENGES
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs.")
+@click.option(
+    "--seed", metavar="S", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the inputs."
+)
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def profile(
     files: tuple[Path, ...],
@@ -250,7 +252,7 @@ def profile(
     seed: int,
     json_path: Path | None,
 ) -> None:
-    """Count the bytes that one call moves through L2 and DRAM, with ncu (GPU only)."""
+    """Count the bytes a call moves through L2 and DRAM (GPU only)."""
     from harness import document, profiling, report, rows
     from harness.backend import choose, machine
     from harness.build import BuildError
@@ -290,7 +292,7 @@ def profile(
 @click.option("--problem", metavar="NAME", help="Only this problem.")
 @click.option("--html", metavar="PATH", type=click.Path(path_type=Path), help="Write it as one page, to publish.")
 def board(db: Path | None, problem: str | None, html: Path | None) -> None:
-    """Show the board: the best of every file, ranked among what is comparable."""
+    """Show the board: the best of every file, ranked where comparable."""
     from harness import board, report
 
     if problem:
@@ -329,7 +331,10 @@ def sweep(
     resume: bool,
     **flags: Any,
 ) -> None:
-    """Judge files (or all bundled solves of a problem), then time them at many sizes and explain the cliffs."""
+    """Judge files, time them at many sizes, and explain the cliffs.
+
+    Without files: all bundled solves of the problem.
+    """
     if flags.pop("challenge"):
         raise UsageError("a challenge has sizes of its own, which nothing can sweep over: bench times it at those")
     from harness.submission import bundled_submissions
@@ -381,10 +386,13 @@ def replay(file: Path, backend: str | None, sanitize: bool, json_path: Path | No
 @cli.command()
 @click.option("--full", is_flag=True, help="The whole corpus and not a sample of every kind.")
 @click.option("--backend", type=click.Choice(["auto", "gpu", "cpu"]), default="auto", show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat a run: its seed.")
+@click.option("--seed", metavar="S", type=click.IntRange(0, 2**32 - 1), help="Repeat a run: its seed.")
 @click.option("--json", "json_path", metavar="PATH", type=click.Path(path_type=Path), help="Write results.")
 def doctor(full: bool, backend: str, seed: int | None, json_path: Path | None) -> None:
-    """Try the machine's tools, the problems on mutants, and the judge on a corpus of bad and good submissions."""
+    """Try the machine's tools, and what the judge catches.
+
+    The problems are tried on mutants, the judge on a corpus of bad and good submissions.
+    """
     from harness import corpus, document, report
     from harness import doctor as examining
     from harness.backend import choose, machine
@@ -441,10 +449,12 @@ def report_page(run: Path, target: Path | None, png: Path | None) -> None:
 @click.argument("name", required=False)
 @_CHALLENGE
 @_CHALLENGES
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="The seed whose random sizes are listed.")
+@click.option(
+    "--seed", metavar="S", type=click.IntRange(0, 2**32 - 1), default=0, help="The seed whose random sizes are listed."
+)
 @click.pass_context
 def problems(context: click.Context, name: str | None, challenge: Any, seed: int) -> None:
-    """List the problems, those of a checkout of challenges, or the cases of one."""
+    """List the problems, or challenges, or the cases of one of them."""
     from harness.problems import PROBLEMS, find_problem
     from harness.signature import c_declaration
 
@@ -496,7 +506,10 @@ def _list_challenges(root: Path) -> int:
 @click.option("--triton", "language", flag_value="triton", help="A Triton file.")
 @click.option("-o", "target", metavar="FILE", type=click.Path(path_type=Path), help="[default: NAME.cu or NAME.py]")
 def init(name: str | None, challenge: Any, language: str | None, target: Path | None) -> None:
-    """Write a file to start from: it builds and runs, and its answer is wrong until its kernel is written."""
+    """Write a file to start from.
+
+    It builds and runs, and its answer is wrong until its kernel is written.
+    """
     from harness.problems import find_problem
     from harness.starter import write_starter
 

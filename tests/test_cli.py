@@ -243,6 +243,12 @@ def test_an_emulated_duel_shows_no_interval(capsys):
     assert measured.endswith("2.00x its time (99 %: 1.75 to 2.25; 60 rounds)")
 
 
+def test_the_help_says_of_every_verb_what_it_does(cli):
+    verbs = cli("--help", COLUMNS="80").stdout.partition("Commands:\n")[2]
+    assert len(verbs.splitlines()) >= 12
+    assert "..." not in verbs
+
+
 def test_no_file_at_all(cli):
     assert "FILE" in one_sentence(cli("submit"))
 
