@@ -171,7 +171,8 @@ def toolchain(capability: str | None) -> Toolchain:
                 done = subprocess.run(command, capture_output=True, text=True, errors="replace")
                 if done.returncode != 0:
                     said = re.search(r"(?:CMake Error.*?:\n\s*|error: )(.+)", f"{done.stderr}\n{done.stdout}")
-                    why = said[1].strip() if said else f"exit status {done.returncode}"
+                    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+                    why = said[1].strip() if said else " ".join(last).strip()
                     raise UsageError(
                         f"the compiler cannot be used ({why}): {shlex.join(map(str, command))} shows all of it, "
                         "CXX and CUDACXX name others"

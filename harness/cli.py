@@ -859,6 +859,10 @@ def main() -> None:
 def _run() -> None:
     _mend_streams()
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        _end("error: the working directory has gone: change to one that is there", 2)
+    try:
         cli.main(standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:

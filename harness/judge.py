@@ -934,6 +934,8 @@ def judge_one(submission: Submission, session: Session, progress: Progress, shri
     """Judges a submission as one of many: whatever goes wrong, it has a row and the others go on."""
     progress.start(str(submission.path))
     try:
+        if not submission.path.exists():
+            raise UsageError(f"{submission.path} has gone since the run began: judge it again once it is back")
         row = judge(submission, session, progress.cases)
         if shrink:
             from harness.shrink import shrink_row

@@ -18,7 +18,7 @@ from harness.pool_process import Judging, Setup, TimingJob, ticket_of
 from harness.progress import Progress
 from harness.rows import Duel, Row
 from harness.submission import Submission
-from harness.timing import Heat, Plan, TimingError, deal, duel, gather, time_heat
+from harness.timing import Heat, Plan, TimingError, deal, duel, gather, is_as_judged, time_heat
 
 
 @dataclass
@@ -167,6 +167,9 @@ def run(
                 keeper.add(judged.row)
             if is_duel and plan and all(row.verdict == rows.ACCEPTED for row in found.values()):
                 try:
+                    for place, row in found.items():
+                        if not is_as_judged(row, submissions[place]):
+                            raise TimingError(f"{row.file} has changed since it was judged")
                     outcome.duels = duel(*submissions, judges.session, monitor, judges.progress, plan)
                 except TimingError as error:
                     outcome.no_duel = str(error)

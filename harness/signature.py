@@ -99,8 +99,8 @@ def problems_named_in(source: Path) -> tuple[str, ...]:
     """The names in a `// problem: NAME` or `# problem: NAME` line among the first ten lines, or ()."""
     with open(source, "rb") as file:
         head = b"".join(file.readline(4096) for _ in range(10)).decode("utf-8-sig", "replace")
-    match = re.search(r"^\s*(?://|#)\s*problem:\s*(.+?)\s*$", head, re.MULTILINE)
-    return tuple(re.split(r"[\s,]+", match[1])) if match else ()
+    match = re.search(r"^\s*(?://|#)[ \t]*problem:[ \t]*(\S.*?)\s*$", head, re.MULTILINE)
+    return tuple(dict.fromkeys(re.findall(r"[^\s,]+", match[1]))) if match else ()
 
 
 def c_declaration(parameters: tuple[Parameter, ...]) -> str:

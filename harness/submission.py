@@ -46,7 +46,8 @@ class Submission:
 
     @property
     def source_hash(self) -> str:
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        """Of what is in the file now; "" where it has gone."""
+        return hashlib.sha256(self.path.read_bytes()).hexdigest() if self.path.exists() else ""
 
 
 def read_submissions(

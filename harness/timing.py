@@ -527,11 +527,13 @@ def time_heat(
 ) -> tuple[Row, list[Row]]:
     """The reference row and the rows of a heat, all timed together at every size."""
     problem = heat.problem
-    entrants = [(row, submission) for _, row, submission in heat.entrants]
+    judged = [(row, submission) for _, row, submission in heat.entrants]
+    same = [is_as_judged(row, submission) for row, submission in judged]
+    entrants = [pair for pair, is_same in zip(judged, same, strict=True) if is_same]
     reference, reference_row = _judged_reference(problem, session, progress, plan)
     if reference_row.verdict != rows.ACCEPTED:
         warning = f"the reference is not accepted, so nothing is timed: {reference_row.message}"
-        return reference_row, [replace(row, warnings=[*row.warnings, warning]) for row, _ in entrants]
+        return reference_row, [_with_warning(row, warning) for row, _ in judged]
 
     results = [reference_row, *(row for row, _ in entrants)]
     contestants = [contestant(reference, session, reference_row.file)]
@@ -563,7 +565,22 @@ def time_heat(
             results[i] = _with_timing(results[i], i, problem, case, session, measured, warm)
             if records[index] and results[i].timings and session.backend.gpu:
                 results[i] = _with_anatomy(results[i], records[index][i], session.backend.gpu.multiprocessors)
-    return results[0], results[1:]
+    timed = iter(results[1:])
+    return results[0], [
+        next(timed) if is_same else _with_warning(row, CHANGED) for (row, _), is_same in zip(judged, same, strict=True)
+    ]
+
+
+CHANGED = "not timed: the file has changed since it was judged"
+
+
+def is_as_judged(row: Row, submission: Submission) -> bool:
+    """Whether the file still is what got the verdict: it may have been saved again, or have written to itself."""
+    return submission.source_hash == row.source_hash
+
+
+def _with_warning(row: Row, warning: str) -> Row:
+    return replace(row, warnings=[*row.warnings, warning])
 
 
 def _generations(

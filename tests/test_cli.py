@@ -22,10 +22,13 @@ from waiting import wait_for_file, wait_for_the_end
 
 from harness import cli as cli_module
 from harness import corpus, report
-from harness.judge import Options, replay_command
+from harness.backend import choose
+from harness.judge import Options, Session, judge_one, replay_command
 from harness.problems import PROBLEMS
+from harness.progress import Progress
 from harness.rows import CaseResult, Duel, Row
 from harness.run import Outcome
+from harness.signature import problems_named_in
 from harness.submission import Submission
 
 VERDICTS = {
@@ -180,6 +183,53 @@ def test_what_is_not_shown_is_kept_all_the_same(torch_solve, tmp_path):
     assert "standard output cannot be written (No space left on device)" in one_sentence(done)
     assert json.loads((tmp_path / "run.json").read_text())["rows"][0]["verdict"] == "accepted"
     assert not (tmp_path / ".run.json.rows").exists()
+
+
+def test_a_working_directory_that_has_gone(tmp_path):
+    command = ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", sys.executable, "-m", "harness", "problems"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(command, cwd=tmp_path / "gone", env=environment, capture_output=True, text=True)
+    assert "the working directory has gone" in one_sentence(done)
+
+
+GOES = "import os\n\nos.remove(__file__)\n"
+CHANGES = "open(__file__, 'a').write('#')\n"
+
+
+def test_files_that_go_or_change_while_they_are_judged_do_not_end_the_run(cli, tmp_path):
+    for name, head in (("changes.py", CHANGES), ("goes.py", GOES), ("stays.py", "")):
+        (tmp_path / name).write_text(head + TORCH_SOLVE)
+    names = ("changes.py", "goes.py", "stays.py")
+    flags = ("--backend", "cpu", "--case", "N=33/uniform", "--sizes", "33", "--json", "run.json")
+    done = cli("bench", *names, *flags, cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    rows = {row["file"]: row for row in json.loads((tmp_path / "run.json").read_text())["rows"]}
+    assert rows.keys() == {"torch.softmax", *names}
+    assert [name for name in names if rows[name]["timings"]] == ["stays.py"]
+    for name in names[:2]:
+        assert rows[name]["verdict"] == "accepted"
+        assert rows[name]["warnings"] == ["not timed: the file has changed since it was judged"]
+    compared = cli("compare", "stays.py", "changes.py", *flags[:4], cwd=tmp_path)
+    assert compared.returncode == 1
+    assert "no duel: changes.py has changed since it was judged" in compared.stderr
+
+
+def test_a_file_that_has_gone_before_its_turn_is_not_run(tmp_path):
+    session = Session(choose("cpu", needs_nvcc=False), Options(seed=1), needs_torch=False)
+    gone = Submission(tmp_path / "gone.py", PROBLEMS["softmax"])
+    judged = judge_one(gone, session, Progress(silent=True))
+    assert judged.row.verdict == "not-run"
+    assert "has gone since the run began" in judged.missing_tool
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("# problem:", ()), ("# problem: softmax, softmax", ("softmax",)), ("// problem:softmax", ("softmax",))],
+)
+def test_the_problems_that_a_file_names(tmp_path, line, names):
+    (tmp_path / "a.py").write_text(f"{line}\nimport torch\n")
+    assert problems_named_in(tmp_path / "a.py") == names
 
 
 def test_a_name_is_shown_in_any_encoding():
