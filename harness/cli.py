@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from harness import __version__
 from harness.errors import UsageError
@@ -147,7 +148,12 @@ def cli(context: click.Context, **flags: Any) -> None:
     Without a verb: judge and time every solve in cuda/ and triton_solutions/. Exit status: 0 all accepted, 1 some not,
     2 wrong usage or the judge's own error.
     """
-    if context.invoked_subcommand is None:
+    if context.invoked_subcommand is not None:
+        for parameter in context.command.params:
+            if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+                verb = context.invoked_subcommand
+                raise UsageError(f"{parameter.opts[0]} before {verb} does nothing: write it after {verb}")
+    else:
         if flags["challenge"] or context.meta.get("challenges"):
             raise UsageError("--challenge needs files to judge: python -m harness submit FILE --challenge DIR")
         from harness.submission import bundled_submissions
@@ -790,6 +796,9 @@ def _cure(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption) and dashed:
         return f"the file of this name is ./{dashed}"
     context = error.ctx if isinstance(error, click.UsageError) else None
+    named = next((word for word in sys.argv[1:] if word.endswith((".cu", ".py"))), None)
+    if context and context.parent is None and named:
+        return f"python -m harness check {named} judges that file"
     verb = context.info_name if context and context.parent else ""
     return " ".join(filter(None, ["python -m harness", verb, "--help"]))
 

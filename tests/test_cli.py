@@ -141,6 +141,8 @@ def test_wrong_words_are_answered_with_the_right_ones(cli, torch_solve, tmp_path
         "--json mine.py would overwrite a solve file": ("check", "--json", "mine.py", "one.py"),
         "--hot needs a GPU": ("bench", "mine.py", "--hot", "--backend", "cpu"),
         "--against one.py is no solve of softmax": ("bench", "mine.py", "--against", "one.py"),
+        "--seed before check does nothing": ("--seed", "1", "check", "mine.py"),
+        "python -m harness check mine.py judges that file": ("--seed", "1", "mine.py"),
         "leave out --case or --db": ("submit", "mine.py", "--case", "N=33/uniform", "--db", "board"),
     }
     for words, arguments in wrong.items():
