@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,20 +28,20 @@ static const bool cub_runs_on_host = let_host_touch_buffers();
 
 namespace cub {
 struct Sum {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
+    template <class T, class U>
+    auto operator()(const T& a, const U& b) const -> decltype(a + b) {
         return a + b;
     }
 };
 struct Max {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
+    template <class T, class U>
+    std::common_type_t<T, U> operator()(const T& a, const U& b) const {
         return b > a ? b : a;
     }
 };
 struct Min {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
+    template <class T, class U>
+    std::common_type_t<T, U> operator()(const T& a, const U& b) const {
         return b < a ? b : a;
     }
 };
@@ -97,10 +98,38 @@ using cudacpu::block_rank_of_thread;
 template <class Iterator>
 using ValueOf = std::remove_cv_t<typename std::iterator_traits<Iterator>::value_type>;
 
-// The call that only asks how much temporary memory is needed.
-inline bool asks_size(const void* temporary, size_t& bytes) {
-    if (temporary == nullptr) bytes = 1;
-    return temporary == nullptr;
+// Runs an algorithm, unless the call only asks how much temporary memory is needed, or brings too little.
+template <class Work>
+cudaError_t with_memory(const void* temporary, size_t& bytes, Work work) {
+    constexpr size_t kNeeded = 1;
+    if (temporary == nullptr) {
+        bytes = kNeeded;
+        return cudaSuccess;
+    }
+    if (bytes < kNeeded) return cudaErrorInvalidValue;
+    work();
+    return cudaSuccess;
+}
+
+// What a reduction or a scan keeps between its steps.
+template <class Op, class Init, class Item>
+using Accumulator = std::decay_t<decltype(std::declval<Op&>()(std::declval<Init>(), std::declval<Item>()))>;
+// What lies behind an output, or `Item` where that does not say.
+template <class Out, class Item, class Found = typename std::iterator_traits<Out>::value_type>
+using OutputOf = std::conditional_t<std::is_void<Found>::value, Item, std::remove_cv_t<Found>>;
+
+// Where a search for the largest value starts, and where one for the smallest. Infinities lie beyond.
+template <class T>
+T lowest() {
+    if constexpr (std::is_same<T, __half>::value) return __hneg(CUDART_MAX_NORMAL_FP16);
+    if constexpr (std::is_same<T, __nv_bfloat16>::value) return __hneg(CUDART_MAX_NORMAL_BF16);
+    return std::numeric_limits<T>::lowest();
+}
+template <class T>
+T highest() {
+    if constexpr (std::is_same<T, __half>::value) return CUDART_MAX_NORMAL_FP16;
+    if constexpr (std::is_same<T, __nv_bfloat16>::value) return CUDART_MAX_NORMAL_BF16;
+    return std::numeric_limits<T>::max();
 }
 
 // By halves, so that a long sum of floats keeps its digits as a GPU's does.
@@ -108,16 +137,17 @@ template <class T, class Read, class Op>
 T combine(int64_t begin, int64_t end, Read read, Op op) {
     if (end - begin <= 16) {
         T total = read(begin);
-        for (int64_t i = begin + 1; i < end; ++i) total = op(total, static_cast<T>(read(i)));
+        for (int64_t i = begin + 1; i < end; ++i) total = op(total, read(i));
         return total;
     }
     const int64_t middle = begin + (end - begin) / 2;
     return op(combine<T>(begin, middle, read, op), combine<T>(middle, end, read, op));
 }
-template <class T, class In, class Op>
-T reduce(In in, int64_t begin, int64_t end, Op op, T start) {
-    if (begin >= end) return start;
-    return op(start, combine<T>(begin, end, [&](int64_t i) { return static_cast<T>(in[i]); }, op));
+template <class In, class Op, class Init>
+auto reduce(In in, int64_t begin, int64_t end, Op op, Init start) {
+    using T = Accumulator<Op, Init, ValueOf<In>>;
+    if (begin >= end) return static_cast<T>(start);
+    return static_cast<T>(op(start, combine<T>(begin, end, [&](int64_t i) -> T { return in[i]; }, op)));
 }
 
 // Tile by tile, for the same reason.
@@ -187,137 +217,137 @@ void permute(const T* in, T* out, const std::vector<int64_t>& order) {
 // ---- device-wide ------------------------------------------------------------------------------------------
 
 struct DeviceReduce {
-    template <class In, class Out, class Op, class T>
-    static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t count, Op op, T start,
-                              cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        *out = cudacpu_cub::reduce<T>(in, 0, count, op, start);
-        return cudaSuccess;
+    template <class In, class Out, class Op, class Init>
+    static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t count, Op op,
+                              Init start, cudaStream_t = nullptr) {
+        return cudacpu_cub::with_memory(temporary, bytes,
+                                        [&] { *out = cudacpu_cub::reduce(in, 0, count, op, start); });
     }
     template <class In, class Out>
     static cudaError_t Sum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
-                           cudaStream_t stream = nullptr) {
-        return Reduce(temporary, bytes, in, out, count, cub::Sum(), cudacpu_cub::ValueOf<In>{}, stream);
+                           cudaStream_t = nullptr) {
+        using Init = cudacpu_cub::OutputOf<Out, cudacpu_cub::ValueOf<In>>;
+        return Reduce(temporary, bytes, in, out, count, cub::Sum(), Init{});
     }
     template <class In, class Out>
     static cudaError_t Max(void* temporary, size_t& bytes, In in, Out out, int64_t count,
                            cudaStream_t = nullptr) {
-        return first(temporary, bytes, in, out, count, cub::Max());
+        const auto start = cudacpu_cub::lowest<cudacpu_cub::ValueOf<In>>();
+        return Reduce(temporary, bytes, in, out, count, cub::Max(), start);
     }
     template <class In, class Out>
     static cudaError_t Min(void* temporary, size_t& bytes, In in, Out out, int64_t count,
                            cudaStream_t = nullptr) {
-        return first(temporary, bytes, in, out, count, cub::Min());
+        const auto start = cudacpu_cub::highest<cudacpu_cub::ValueOf<In>>();
+        return Reduce(temporary, bytes, in, out, count, cub::Min(), start);
     }
     template <class In, class T>
     static cudaError_t ArgMax(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
                               cudaStream_t = nullptr) {
-        return arg(temporary, bytes, in, out, count, [](const T& a, const T& b) { return a > b; });
+        return arg(temporary, bytes, in, out, count, cudacpu_cub::lowest<T>(),
+                   [](const T& a, const T& b) { return a > b; });
     }
     template <class In, class T>
     static cudaError_t ArgMin(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
                               cudaStream_t = nullptr) {
-        return arg(temporary, bytes, in, out, count, [](const T& a, const T& b) { return a < b; });
+        return arg(temporary, bytes, in, out, count, cudacpu_cub::highest<T>(),
+                   [](const T& a, const T& b) { return a < b; });
     }
 
   private:
-    template <class In, class Out, class Op>
-    static cudaError_t first(void* temporary, size_t& bytes, In in, Out out, int64_t count, Op op) {
-        using T = cudacpu_cub::ValueOf<In>;
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        if (count > 0) *out = cudacpu_cub::reduce<T>(in, 1, count, op, static_cast<T>(in[0]));
-        return cudaSuccess;
-    }
     template <class In, class T, class Better>
     static cudaError_t arg(void* temporary, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t count,
-                           Better better) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        int at = 0;
-        for (int64_t i = 1; i < count; ++i) {
-            if (better(in[i], in[at])) at = static_cast<int>(i);
-        }
-        if (count > 0) *out = {at, in[at]};
-        return cudaSuccess;
+                           T of_nothing, Better better) {
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            int at = 0;
+            for (int64_t i = 1; i < count; ++i) {
+                if (better(in[i], in[at])) at = static_cast<int>(i);
+            }
+            *out = count > 0 ? KeyValuePair<int, T>{at, in[at]} : KeyValuePair<int, T>{1, of_nothing};
+        });
     }
 };
 
 struct DeviceSegmentedReduce {
-    template <class In, class Out, class Begins, class Ends, class Op, class T>
+    template <class In, class Out, class Begins, class Ends, class Op, class Init>
     static cudaError_t Reduce(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
-                              Ends ends, Op op, T start, cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        for (int64_t i = 0; i < segments; ++i)
-            out[i] = cudacpu_cub::reduce<T>(in, begins[i], ends[i], op, start);
-        return cudaSuccess;
+                              Ends ends, Op op, Init start, cudaStream_t = nullptr) {
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            for (int64_t i = 0; i < segments; ++i)
+                out[i] = cudacpu_cub::reduce(in, begins[i], ends[i], op, start);
+        });
     }
     template <class In, class Out, class Begins, class Ends>
     static cudaError_t Sum(void* temporary, size_t& bytes, In in, Out out, int64_t segments, Begins begins,
-                           Ends ends, cudaStream_t stream = nullptr) {
-        return Reduce(temporary, bytes, in, out, segments, begins, ends, cub::Sum(),
-                      cudacpu_cub::ValueOf<In>{}, stream);
+                           Ends ends, cudaStream_t = nullptr) {
+        using Init = cudacpu_cub::OutputOf<Out, cudacpu_cub::ValueOf<In>>;
+        return Reduce(temporary, bytes, in, out, segments, begins, ends, cub::Sum(), Init{});
     }
 };
 
 struct DeviceScan {
-    template <class In, class Out, class Op, class T>
-    static cudaError_t ExclusiveScan(void* temporary, size_t& bytes, In in, Out out, Op op, T start,
+    template <class In, class Out, class Op, class Init>
+    static cudaError_t ExclusiveScan(void* temporary, size_t& bytes, In in, Out out, Op op, Init start,
                                      int64_t count, cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        cudacpu_cub::scan<T>(in, out, count, op, &start, true);
-        return cudaSuccess;
+        using T = cudacpu_cub::Accumulator<Op, Init, cudacpu_cub::ValueOf<In>>;
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            const T first = static_cast<T>(start);
+            cudacpu_cub::scan<T>(in, out, count, op, &first, true);
+        });
     }
     template <class In, class Out, class Op>
     static cudaError_t InclusiveScan(void* temporary, size_t& bytes, In in, Out out, Op op, int64_t count,
                                      cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        cudacpu_cub::scan<cudacpu_cub::ValueOf<In>>(in, out, count, op, nullptr, false);
-        return cudaSuccess;
+        using Item = cudacpu_cub::ValueOf<In>;
+        using T = cudacpu_cub::Accumulator<Op, Item, Item>;
+        return cudacpu_cub::with_memory(temporary, bytes,
+                                        [&] { cudacpu_cub::scan<T>(in, out, count, op, nullptr, false); });
     }
     template <class In, class Out>
     static cudaError_t ExclusiveSum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
-                                    cudaStream_t stream = nullptr) {
-        return ExclusiveScan(temporary, bytes, in, out, Sum(), cudacpu_cub::ValueOf<In>{}, count, stream);
+                                    cudaStream_t = nullptr) {
+        return ExclusiveScan(temporary, bytes, in, out, cub::Sum(), cudacpu_cub::ValueOf<In>{}, count);
     }
     template <class In, class Out>
     static cudaError_t InclusiveSum(void* temporary, size_t& bytes, In in, Out out, int64_t count,
-                                    cudaStream_t stream = nullptr) {
-        return InclusiveScan(temporary, bytes, in, out, Sum(), count, stream);
+                                    cudaStream_t = nullptr) {
+        return InclusiveScan(temporary, bytes, in, out, cub::Sum(), count);
     }
 };
 
 struct DeviceRadixSort {
-#define CUDACPU_SORT(suffix, descending)                                                                    \
-    template <class Key>                                                                                    \
-    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,            \
-                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),    \
-                                        cudaStream_t = nullptr) {                                           \
-        return sort<Key, char>(temporary, bytes, in, out, nullptr, nullptr, count, descending, first_bit,   \
-                               end_bit);                                                                    \
-    }                                                                                                       \
-    template <class Key, class Value>                                                                       \
-    static cudaError_t SortPairs##suffix(                                                                   \
-        void* temporary, size_t& bytes, const Key* in, Key* out, const Value* values_in, Value* values_out, \
-        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {          \
-        return sort(temporary, bytes, in, out, values_in, values_out, count, descending, first_bit,         \
-                    end_bit);                                                                               \
-    }                                                                                                       \
-    template <class Key>                                                                                    \
-    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,            \
-                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),    \
-                                        cudaStream_t = nullptr) {                                           \
-        sort<Key, char>(temporary, bytes, keys.Current(), keys.Alternate(), nullptr, nullptr, count,        \
-                        descending, first_bit, end_bit);                                                    \
-        if (temporary != nullptr) keys.selector ^= 1;                                                       \
-        return cudaSuccess;                                                                                 \
-    }                                                                                                       \
-    template <class Key, class Value>                                                                       \
-    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,           \
-                                         DoubleBuffer<Value>& values, int64_t count, int first_bit = 0,     \
-                                         int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {           \
-        sort(temporary, bytes, keys.Current(), keys.Alternate(), values.Current(), values.Alternate(),      \
-             count, descending, first_bit, end_bit);                                                        \
-        if (temporary != nullptr) keys.selector ^= 1, values.selector ^= 1;                                 \
-        return cudaSuccess;                                                                                 \
+#define CUDACPU_SORT(suffix, descending)                                                                     \
+    template <class Key>                                                                                     \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, const Key* in, Key* out,             \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),     \
+                                        cudaStream_t = nullptr) {                                            \
+        return sort<Key, char>(temporary, bytes, in, out, nullptr, nullptr, count, descending, first_bit,    \
+                               end_bit);                                                                     \
+    }                                                                                                        \
+    template <class Key, class Value>                                                                        \
+    static cudaError_t SortPairs##suffix(                                                                    \
+        void* temporary, size_t& bytes, const Key* in, Key* out, const Value* values_in, Value* values_out,  \
+        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {           \
+        return sort(temporary, bytes, in, out, values_in, values_out, count, descending, first_bit,          \
+                    end_bit);                                                                                \
+    }                                                                                                        \
+    template <class Key>                                                                                     \
+    static cudaError_t SortKeys##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,             \
+                                        int64_t count, int first_bit = 0, int end_bit = 8 * sizeof(Key),     \
+                                        cudaStream_t = nullptr) {                                            \
+        const cudaError_t error = sort<Key, char>(temporary, bytes, keys.Current(), keys.Alternate(),        \
+                                                  nullptr, nullptr, count, descending, first_bit, end_bit);  \
+        if (temporary != nullptr && error == cudaSuccess) keys.selector ^= 1;                                \
+        return error;                                                                                        \
+    }                                                                                                        \
+    template <class Key, class Value>                                                                        \
+    static cudaError_t SortPairs##suffix(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,            \
+                                         DoubleBuffer<Value>& values, int64_t count, int first_bit = 0,      \
+                                         int end_bit = 8 * sizeof(Key), cudaStream_t = nullptr) {            \
+        const cudaError_t error = sort(temporary, bytes, keys.Current(), keys.Alternate(), values.Current(), \
+                                       values.Alternate(), count, descending, first_bit, end_bit);           \
+        if (temporary != nullptr && error == cudaSuccess) keys.selector ^= 1, values.selector ^= 1;          \
+        return error;                                                                                        \
     }
     CUDACPU_SORT(, false)
     CUDACPU_SORT(Descending, true)
@@ -327,11 +357,11 @@ struct DeviceRadixSort {
     template <class Key, class Value>
     static cudaError_t sort(void* temporary, size_t& bytes, const Key* in, Key* out, const Value* values_in,
                             Value* values_out, int64_t count, bool descending, int first_bit, int end_bit) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        const auto order = cudacpu_cub::radix_order(in, count, descending, first_bit, end_bit);
-        cudacpu_cub::permute(in, out, order);
-        cudacpu_cub::permute(values_in, values_out, order);
-        return cudaSuccess;
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            const auto order = cudacpu_cub::radix_order(in, count, descending, first_bit, end_bit);
+            cudacpu_cub::permute(in, out, order);
+            cudacpu_cub::permute(values_in, values_out, order);
+        });
     }
 };
 
@@ -358,13 +388,13 @@ struct DeviceSelect {
     template <class In, class Out, class Count, class Wanted>
     static cudaError_t select(void* temporary, size_t& bytes, In in, Out out, Count selected, int64_t count,
                               Wanted wanted) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        int64_t kept = 0;
-        for (int64_t i = 0; i < count; ++i) {
-            if (wanted(i)) out[kept++] = in[i];
-        }
-        *selected = static_cast<std::decay_t<decltype(*selected)>>(kept);
-        return cudaSuccess;
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            int64_t kept = 0;
+            for (int64_t i = 0; i < count; ++i) {
+                if (wanted(i)) out[kept++] = in[i];
+            }
+            *selected = static_cast<std::decay_t<decltype(*selected)>>(kept);
+        });
     }
 };
 
@@ -372,17 +402,26 @@ struct DeviceHistogram {
     template <class In, class Counter, class Level>
     static cudaError_t HistogramEven(void* temporary, size_t& bytes, In in, Counter* counts, int levels,
                                      Level lower, Level upper, int64_t count, cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        std::fill(counts, counts + levels - 1, Counter());
-        for (int64_t i = 0; i < count; ++i) {
-            const auto sample = in[i];
-            if (!(sample >= lower && sample < upper)) continue;
-            using Wide = std::conditional_t<std::is_integral<Level>::value, int64_t, double>;
-            const Wide scaled =
-                (static_cast<Wide>(sample) - lower) * (levels - 1) / (static_cast<Wide>(upper) - lower);
-            ++counts[static_cast<int64_t>(scaled)];
-        }
-        return cudaSuccess;
+        // As CUB computes it: integers by one division, floats by the reciprocal of a bin's width.
+        using Common = std::common_type_t<Level, cudacpu_cub::ValueOf<In>>;
+        constexpr bool whole = std::is_integral<Common>::value;
+        const Common low = lower, high = upper, bins = static_cast<Common>(levels - 1);
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            std::fill(counts, counts + levels - 1, Counter());
+            for (int64_t i = 0; i < count; ++i) {
+                const Common sample = in[i];
+                if (!(sample >= low && sample < high)) continue;
+                int bin;
+                if constexpr (whole) {
+                    const auto distance = static_cast<uint64_t>(sample - low);
+                    bin = static_cast<int>(distance * static_cast<uint64_t>(bins) /
+                                           static_cast<uint64_t>(high - low));
+                } else {
+                    bin = static_cast<int>((sample - low) * (bins / (high - low)));
+                }
+                if (bin < levels - 1) ++counts[bin];
+            }
+        });
     }
 };
 
@@ -390,17 +429,17 @@ struct DeviceRunLengthEncode {
     template <class In, class Unique, class Lengths, class Count>
     static cudaError_t Encode(void* temporary, size_t& bytes, In in, Unique unique, Lengths lengths,
                               Count runs, int64_t count, cudaStream_t = nullptr) {
-        if (cudacpu_cub::asks_size(temporary, bytes)) return cudaSuccess;
-        int64_t run = -1;
-        for (int64_t i = 0, first = 0; i < count; ++i) {
-            if (i == 0 || !(in[i] == in[i - 1])) {
-                unique[++run] = in[i];
-                first = i;
+        return cudacpu_cub::with_memory(temporary, bytes, [&] {
+            int64_t run = -1;
+            for (int64_t i = 0, first = 0; i < count; ++i) {
+                if (i == 0 || !(in[i] == in[i - 1])) {
+                    unique[++run] = in[i];
+                    first = i;
+                }
+                lengths[run] = static_cast<std::decay_t<decltype(lengths[0])>>(i - first + 1);
             }
-            lengths[run] = static_cast<std::decay_t<decltype(lengths[0])>>(i - first + 1);
-        }
-        *runs = static_cast<std::decay_t<decltype(*runs)>>(run + 1);
-        return cudaSuccess;
+            *runs = static_cast<std::decay_t<decltype(*runs)>>(run + 1);
+        });
     }
 };
 
@@ -423,8 +462,10 @@ class WarpReduce {
         const cooperative_groups::thread_block_tile<width> tile;
         const int rank = static_cast<int>(tile.thread_rank());
         for (int step = 1; step < width; step *= 2) {
-            const T other = tile.shfl_down(value, static_cast<unsigned>(step));
-            if (rank + step < valid && rank % (2 * step) == 0) value = op(value, other);
+            // Lanes from `valid` on need not exist.
+            const bool has_other = rank + step < valid;
+            const T other = tile.shfl(value, has_other ? rank + step : rank);
+            if (has_other && rank % (2 * step) == 0) value = op(value, other);
         }
         return value;
     }
@@ -484,14 +525,12 @@ struct alignas(T) Room {
     unsigned char bytes[sizeof(T) * count];
     CUDACPU_MEMBER T& at(int i) { return reinterpret_cast<T*>(bytes)[i]; }
 };
-template <class T, int count>
-struct PrivateStorage {
-    // Without an argument a collective uses memory of its own.
-    static Room<T, count>& get() {
-        static thread_local Room<T, count> room;
-        return room;
-    }
-};
+// Without an argument a collective uses memory of its own.
+template <class Storage>
+Storage& private_storage() {
+    static thread_local Storage storage;
+    return storage;
+}
 }  // namespace cudacpu_cub
 
 template <class T, int x, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int y = 1, int z = 1, int = 0>
@@ -501,7 +540,7 @@ class BlockReduce {
 
   public:
     struct TempStorage : Room {};
-    BlockReduce() : room_(cudacpu_cub::PrivateStorage<T, kThreads>::get()) {}
+    BlockReduce() : room_(cudacpu_cub::private_storage<Room>()) {}
     explicit BlockReduce(TempStorage& storage) : room_(storage) {}
 
     CUDACPU_MEMBER T Sum(T value) { return Reduce(value, cub::Sum()); }
@@ -539,7 +578,7 @@ class BlockScan {
 
   public:
     struct TempStorage : Room {};
-    BlockScan() : room_(cudacpu_cub::PrivateStorage<T, kThreads + 1>::get()) {}
+    BlockScan() : room_(cudacpu_cub::private_storage<Room>()) {}
     explicit BlockScan(TempStorage& storage) : room_(storage) {}
 
 #define CUDACPU_SUMS(name, exclusive)                                           \
@@ -637,31 +676,65 @@ class BlockScan {
 };
 
 namespace cudacpu_cub {
-// Which item of the block's `items` per thread is this thread's i-th.
-template <int threads, int items>
-int64_t item_of(int i, bool striped) {
-    const int64_t thread = block_rank_of_thread();
-    return striped ? i * threads + thread : thread * items + i;
-}
+struct NoRoom {};
+
+// How a block's items lie: blocked (a thread's items side by side) or striped, over the block or each warp.
+// The algorithms whose name has TRANSPOSE in it change from one to the other through shared memory.
+template <class T, int threads, int items, int algorithm>
+struct Arrangement {
+    static constexpr bool is_exchanged = algorithm >= int(BLOCK_LOAD_TRANSPOSE);
+    static constexpr bool by_warp = algorithm >= int(BLOCK_LOAD_WARP_TRANSPOSE);
+    struct TempStorage : std::conditional_t<is_exchanged, Room<T, threads * items>, NoRoom> {};
+
+    static int blocked(int i) { return static_cast<int>(block_rank_of_thread()) * items + i; }
+    static int striped(int i) {
+        constexpr int stride = by_warp ? 32 : threads;
+        const int thread = static_cast<int>(block_rank_of_thread());
+        return thread / stride * stride * items + i * stride + thread % stride;
+    }
+    // Where the program's memory has the i-th item that this thread touches there.
+    static int in_memory(int i) {
+        return is_exchanged || algorithm == int(BLOCK_LOAD_STRIPED) ? striped(i) : blocked(i);
+    }
+    CUDACPU_MEMBER static void meet() {
+        if (algorithm == int(BLOCK_LOAD_WARP_TRANSPOSE)) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
+    }
+};
 }  // namespace cudacpu_cub
 
 template <class T, int x, int items, BlockLoadAlgorithm algorithm = BLOCK_LOAD_DIRECT, int y = 1, int z = 1,
           int = 0>
 class BlockLoad {
+    using Arrangement = cudacpu_cub::Arrangement<T, x * y * z, items, int(algorithm)>;
+
   public:
-    struct TempStorage {};
-    BlockLoad() = default;
-    explicit BlockLoad(TempStorage&) {}
+    using TempStorage = typename Arrangement::TempStorage;
+    BlockLoad() : room_(cudacpu_cub::private_storage<TempStorage>()) {}
+    explicit BlockLoad(TempStorage& storage) : room_(storage) {}
     template <class In>
     CUDACPU_MEMBER void Load(In in, T (&to)[items]) {
         Load(in, to, x * y * z * items);
     }
     template <class In>
     CUDACPU_MEMBER void Load(In in, T (&to)[items], int valid) {
-        __syncthreads();
         for (int i = 0; i < items; ++i) {
-            const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_LOAD_STRIPED);
-            if (at < valid) to[i] = in[at];
+            const int at = Arrangement::in_memory(i);
+            if (at >= valid) continue;
+            if constexpr (Arrangement::is_exchanged) {
+                room_.at(at) = in[at];
+            } else {
+                to[i] = in[at];
+            }
+        }
+        if constexpr (Arrangement::is_exchanged) {
+            Arrangement::meet();
+            for (int i = 0; i < items; ++i) {
+                if (Arrangement::blocked(i) < valid) to[i] = room_.at(Arrangement::blocked(i));
+            }
         }
     }
     template <class In, class Default>
@@ -669,26 +742,42 @@ class BlockLoad {
         for (T& item : to) item = outside;
         Load(in, to, valid);
     }
+
+  private:
+    TempStorage& room_;
 };
 template <class T, int x, int items, BlockStoreAlgorithm algorithm = BLOCK_STORE_DIRECT, int y = 1, int z = 1,
           int = 0>
 class BlockStore {
+    using Arrangement = cudacpu_cub::Arrangement<T, x * y * z, items, int(algorithm)>;
+
   public:
-    struct TempStorage {};
-    BlockStore() = default;
-    explicit BlockStore(TempStorage&) {}
+    using TempStorage = typename Arrangement::TempStorage;
+    BlockStore() : room_(cudacpu_cub::private_storage<TempStorage>()) {}
+    explicit BlockStore(TempStorage& storage) : room_(storage) {}
     template <class Out>
     CUDACPU_MEMBER void Store(Out out, T (&from)[items]) {
         Store(out, from, x * y * z * items);
     }
     template <class Out>
     CUDACPU_MEMBER void Store(Out out, T (&from)[items], int valid) {
-        __syncthreads();
+        if constexpr (Arrangement::is_exchanged) {
+            for (int i = 0; i < items; ++i) room_.at(Arrangement::blocked(i)) = from[i];
+            Arrangement::meet();
+        }
         for (int i = 0; i < items; ++i) {
-            const int64_t at = cudacpu_cub::item_of<x * y * z, items>(i, algorithm == BLOCK_STORE_STRIPED);
-            if (at < valid) out[at] = from[i];
+            const int at = Arrangement::in_memory(i);
+            if (at >= valid) continue;
+            if constexpr (Arrangement::is_exchanged) {
+                out[at] = room_.at(at);
+            } else {
+                out[at] = from[i];
+            }
         }
     }
+
+  private:
+    TempStorage& room_;
 };
 
 struct NullType {};
