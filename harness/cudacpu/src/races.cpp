@@ -375,7 +375,6 @@ bool BlockClocks::examine(const Cell& cell, const Record& mine, Touch touch) {
 
 void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t address, size_t size,
                          Touch touch, const void* code) {
-    settle();
     const uint32_t thread = worker.current->number;
     const bool signals = touch.is_atomic || touch.is_volatile;
     if (touch.releases) fence(thread);
@@ -415,13 +414,24 @@ void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t add
     found_->address = address;
     found_->size = size;
     found_->range = range;
+    settle();
     std::swap(found_, pending_);
     has_pending_ = true;
+    source_seen_ = false;
     if (touch.writes && !touch.is_atomic && size <= sizeof pending_->before) {
         // Reported when the store has been done, and only if it changes what lies there.
         memcpy(pending_->before, reinterpret_cast<const void*>(address), size);
     } else {
         pending_->size = 0;
+        settle();
+    }
+}
+
+// gcc announces the store of a copied structure before the read of what it copies.
+void BlockClocks::settle_before(Touch touch) {
+    if (has_pending_ && !touch.writes && !source_seen_) {
+        source_seen_ = true;
+    } else {
         settle();
     }
 }

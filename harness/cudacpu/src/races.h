@@ -62,6 +62,8 @@ class BlockClocks {
                 const void* code);
     // Judges the last store, whose value is now in memory.
     void settle();
+    // The same as far as an access of this kind tells that the value is there.
+    void settle_before(Touch touch);
 
   private:
     struct ThreadClock {
@@ -88,7 +90,7 @@ class BlockClocks {
     std::vector<uint32_t> learners_;   // threads whose own refs are not empty
     std::unique_ptr<Conflict> found_;  // by the access at hand
     std::unique_ptr<Conflict> pending_;
-    bool has_pending_ = false;
+    bool has_pending_ = false, source_seen_ = false;
 };
 
 // The rest concerns the whole grid.

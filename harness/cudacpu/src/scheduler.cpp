@@ -222,6 +222,7 @@ void Worker::end_thread() {
     Warp& warp = warps_[thread->number / kWarpLanes];
     warp.alive &= ~(1u << thread->lane());
     --alive_;
+    idle_yields_ = 0;
     for (size_t i = 0; i < warp.meetings.size();) {
         if (complete(warp, warp.meetings[i])) {
             finish_meeting(warp, i);
@@ -236,6 +237,7 @@ void Worker::end_thread() {
 void Worker::park(Wait wait) {
     Thread* thread = current;
     thread->wait = wait;
+    idle_yields_ = 0;
     Fiber* next = pick();
     if (next != thread->fiber) switch_to(next);
     thread->wait = Wait::nothing;
@@ -267,6 +269,12 @@ void Worker::yield() {
     Thread* thread = current;
     if (clocks_ != nullptr) clocks_->spins(thread->number);
     ready_.push(thread);
+    // Those that spin may wait for lanes that ask who is active, and these for everybody else to wait.
+    constexpr uint32_t kTurns = 64;  // of each thread, so that in a random order, too, all have had one
+    if (++idle_yields_ > kTurns * ready_.size()) {
+        idle_yields_ = 0;
+        release_active_mask();
+    }
     Fiber* next = started_ < count_ ? fibers_.take() : pick();
     if (next != thread->fiber) switch_to(next);
 }
