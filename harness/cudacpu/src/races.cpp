@@ -51,6 +51,8 @@ namespace {
 constexpr size_t kWord = 4;
 
 std::atomic<uint32_t> grid_stamp{1};
+// Not counted by each BlockClocks: cells of shared memory outlive them.
+std::atomic<uint32_t> blocks_begun{0};
 std::atomic<uintptr_t> code_reference{0};
 
 std::mutex pairs_mutex;
@@ -254,7 +256,7 @@ void BlockClocks::begin_block(uint64_t number, uint32_t threads) {
     settle();
     block_ = static_cast<uint32_t>(number);
     count_ = threads;
-    ++stamp_;
+    stamp_ = ++blocks_begun;
     fenced_until_ = 0;
     fenced_now_ = false;
     refs_.clear();
