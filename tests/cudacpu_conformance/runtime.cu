@@ -182,6 +182,9 @@ FEATURE(the_device) {
         EQUAL(value, properties.multiProcessorCount);
     size_t available = 0, total = 0;
     EQUAL(cudaMemGetInfo(&available, &total), cudaSuccess), EQUAL(available <= total && total > 0, 1);
+    void* too_much = nullptr;
+    EQUAL(cudaMalloc(&too_much, total + 1), cudaErrorMemoryAllocation);
+    EQUAL(cudaGetLastError(), cudaErrorMemoryAllocation);
 }
 
 FEATURE(occupancy) {

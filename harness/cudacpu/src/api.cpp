@@ -35,7 +35,7 @@ std::set<cudaStream_t> streams;
 cudaDeviceProp h100() {
     cudaDeviceProp p = {};
     strcpy(p.name, "NVIDIA H100 80GB HBM3");
-    p.totalGlobalMem = size_t(80) << 30;
+    p.totalGlobalMem = kMemoryTotal;
     p.sharedMemPerBlock = kSharedDefault;
     p.regsPerBlock = 65536;
     p.warpSize = 32;

@@ -94,9 +94,7 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, int) {
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     if (free_bytes == nullptr || total_bytes == nullptr) return remember(cudaErrorInvalidValue);
-    cudaDeviceProp properties;
-    cudaGetDeviceProperties(&properties, 0);
-    *total_bytes = properties.totalGlobalMem;
-    *free_bytes = properties.totalGlobalMem - live_bytes();
+    *total_bytes = kMemoryTotal;
+    *free_bytes = kMemoryTotal - live_bytes();
     return cudaSuccess;
 }

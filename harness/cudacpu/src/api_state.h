@@ -32,6 +32,7 @@ uint64_t cluster_limit(const void* entry);
 // How many blocks of that shape the modelled GPU holds at once.
 uint64_t most_resident_blocks(dim3 block, size_t shared_bytes);
 
+constexpr size_t kMemoryTotal = size_t(80) << 30;
 constexpr size_t kSharedDefault = 48 * 1024;
 constexpr size_t kSharedMost = 227 * 1024;
 }  // namespace cudacpu

@@ -333,8 +333,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
     if (pointer == nullptr) return remember(cudaErrorInvalidValue);
     *pointer = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (bytes > SIZE_MAX / 2) return remember(cudaErrorMemoryAllocation);
     std::lock_guard<std::mutex> lock(mutex);
+    if (bytes > kMemoryTotal - live) return remember(cudaErrorMemoryAllocation);
     Range range;
     if (!reserve(bytes, &range)) return remember(cudaErrorMemoryAllocation);
     *pointer = reinterpret_cast<void*>(range.begin);
