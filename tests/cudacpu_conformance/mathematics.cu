@@ -1,4 +1,6 @@
 // Mathematical functions within their documented error, and the intrinsics whose bits CUDA defines.
+#include <float.h>
+
 #include "conformance.h"
 
 __global__ void single(const float* in, float* out) {
@@ -235,4 +237,20 @@ FEATURE(overloads_of_functions) {
     Output<float> out(5);
     overloads<<<1, 1>>>(in, out);
     out.expect({4 + 2 + 1 + 4, 4 + 80 + 400 + 4000 + 40000, 4 + 0.5f + 4 + 1 + 1, 1, 2 + 3 + 6});
+}
+
+// A zero that remains has the sign of its rounding; results that are too small or too large are rounded, too.
+__global__ void rounding_at_the_ends(double* out, const double* in) {
+    const double tiny = in[0], huge = in[1], one = in[2];
+    const float one_f = (float)one;
+    out[0] = __fadd_rd(one_f, -one_f), out[1] = __fsub_ru(one_f, one_f), out[2] = __dsub_rd(one, one);
+    out[3] = __fmaf_rd(one_f, one_f, -one_f);
+    out[4] = __dmul_ru(tiny, tiny), out[5] = __dmul_rd(tiny, tiny), out[6] = __dmul_rd(-tiny, tiny);
+    out[7] = __dadd_rz(huge, huge), out[8] = __fma_rd(huge, huge, one), out[9] = __dmul_ru(-huge, huge);
+}
+FEATURE(rounding_of_zeros_and_at_the_ends_of_the_range) {
+    Input<double> in({1e-200, DBL_MAX, 1.0});
+    Output<double> out(10);
+    rounding_at_the_ends<<<1, 1>>>(out, in);
+    out.expect({-0.0, 0.0, -0.0, -0.0, 0x1p-1074, 0.0, -0x1p-1074, DBL_MAX, DBL_MAX, -DBL_MAX});
 }

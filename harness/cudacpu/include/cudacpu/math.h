@@ -2,10 +2,12 @@
 // stores.
 #pragma once
 
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
 
+#include <cmath>
 #include <type_traits>
 
 #include "atomics.h"
@@ -179,93 +181,51 @@ static inline float __fdividef(float x, float y) {
 }
 static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
-// Arithmetic with a rounding of its own: the nearest result and the sign of what is missing from it say what
-// the other roundings give.
 namespace cudacpu {
 enum class Round { nearest, zero, up, down };
 
+// The processor's rounding as long as it lives.
+class Rounding {
+  public:
+    explicit Rounding(int mode) : before_(fegetround()) { fesetround(mode); }
+    ~Rounding() { fesetround(before_); }
+    Rounding(const Rounding&) = delete;
+    Rounding& operator=(const Rounding&) = delete;
+
+  private:
+    int before_;
+};
+// Keeps an operation where it is written, though the compiler takes the rounding for what it always is.
 template <class T>
-T directed(T nearest, double missing, Round round) {
-    const bool up = missing > 0 && (round == Round::up || (round == Round::zero && nearest < 0));
-    const bool down = missing < 0 && (round == Round::down || (round == Round::zero && nearest > 0));
-    if (up) return nextafter(nearest, static_cast<T>(INFINITY));
-    return down ? nextafter(nearest, static_cast<T>(-INFINITY)) : nearest;
-}
-// The sum that is left when `sum`, the rounded one, is taken away: exact.
-static inline double sum_error(double a, double b, double sum) {
-    const double part = sum - a;
-    return (a - (sum - part)) + (b - part);
-}
-// To float: `value` is a double whose own rounding left `missing` out.
-static inline float narrowed(double value, double missing, Round round) {
-    const float nearest = static_cast<float>(value);
-    if (static_cast<double>(nearest) != value) missing = value - static_cast<double>(nearest);
-    return directed(nearest, missing, round);
-}
-static inline float add(float x, float y, Round round) {
-    const double sum = static_cast<double>(x) + y;
-    return narrowed(sum, sum_error(x, y, sum), round);
-}
-static inline float multiply(float x, float y, Round round) {
-    return narrowed(static_cast<double>(x) * y, 0, round);
-}
-static inline float divide(float x, float y, Round round) {
-    const double quotient = static_cast<double>(x) / y, rest = fma(-quotient, y, x);
-    return narrowed(quotient, y < 0 ? -rest : rest, round);
-}
-static inline float root(float x, Round round) {
-    const double result = sqrt(static_cast<double>(x));
-    return narrowed(result, fma(-result, result, x), round);
-}
-static inline float multiply_add(float x, float y, float z, Round round) {
-    const double product = static_cast<double>(x) * y, sum = product + z;
-    return narrowed(sum, sum_error(product, z, sum), round);
-}
-static inline double add(double x, double y, Round round) {
-    return directed(x + y, sum_error(x, y, x + y), round);
-}
-static inline double multiply(double x, double y, Round round) {
-    return directed(x * y, fma(x, y, -(x * y)), round);
-}
-static inline double divide(double x, double y, Round round) {
-    const double quotient = x / y, rest = fma(-quotient, y, x);
-    return directed(quotient, y < 0 ? -rest : rest, round);
-}
-static inline double root(double x, Round round) {
-    const double result = sqrt(x);
-    return directed(result, fma(-result, result, x), round);
-}
-static inline double multiply_add(double x, double y, double z, Round round) {
-    // Product and sum as two doubles each; what is left of the sum decides.
-    const double result = fma(x, y, z), product = x * y, low = fma(x, y, -product);
-    const double sum = product + z, rest = sum_error(product, z, sum);
-    return directed(result, ((sum - result) + rest) + low, round);
+T here(T value) {
+    volatile T copy = value;
+    return copy;
 }
 }  // namespace cudacpu
 
-#define CUDACPU_ROUNDED(suffix, round)                                                                  \
-    static inline float __fadd_##suffix(float x, float y) { return cudacpu::add(x, y, round); }         \
-    static inline float __fsub_##suffix(float x, float y) { return cudacpu::add(x, -y, round); }        \
-    static inline float __fmul_##suffix(float x, float y) { return cudacpu::multiply(x, y, round); }    \
-    static inline float __fdiv_##suffix(float x, float y) { return cudacpu::divide(x, y, round); }      \
-    static inline float __frcp_##suffix(float x) { return cudacpu::divide(1.0f, x, round); }            \
-    static inline float __fsqrt_##suffix(float x) { return cudacpu::root(x, round); }                   \
-    static inline float __fmaf_##suffix(float x, float y, float z) {                                    \
-        return cudacpu::multiply_add(x, y, z, round);                                                   \
-    }                                                                                                   \
-    static inline double __dadd_##suffix(double x, double y) { return cudacpu::add(x, y, round); }      \
-    static inline double __dsub_##suffix(double x, double y) { return cudacpu::add(x, -y, round); }     \
-    static inline double __dmul_##suffix(double x, double y) { return cudacpu::multiply(x, y, round); } \
-    static inline double __ddiv_##suffix(double x, double y) { return cudacpu::divide(x, y, round); }   \
-    static inline double __drcp_##suffix(double x) { return cudacpu::divide(1.0, x, round); }           \
-    static inline double __dsqrt_##suffix(double x) { return cudacpu::root(x, round); }                 \
-    static inline double __fma_##suffix(double x, double y, double z) {                                 \
-        return cudacpu::multiply_add(x, y, z, round);                                                   \
+// Arithmetic with a rounding of its own.
+#define CUDACPU_ROUNDED(type, name, params, mode, expression) \
+    static inline type name params {                          \
+        const cudacpu::Rounding rounding(mode);               \
+        return cudacpu::here(expression);                     \
     }
-CUDACPU_ROUNDED(rz, cudacpu::Round::zero)
-CUDACPU_ROUNDED(ru, cudacpu::Round::up)
-CUDACPU_ROUNDED(rd, cudacpu::Round::down)
-#undef CUDACPU_ROUNDED
+#define CUDACPU_ARITHMETIC(type, prefix, fma_name, suffix, mode)                              \
+    CUDACPU_ROUNDED(type, prefix##add_##suffix, (type x, type y), mode, cudacpu::here(x) + y) \
+    CUDACPU_ROUNDED(type, prefix##sub_##suffix, (type x, type y), mode, cudacpu::here(x) - y) \
+    CUDACPU_ROUNDED(type, prefix##mul_##suffix, (type x, type y), mode, cudacpu::here(x) * y) \
+    CUDACPU_ROUNDED(type, prefix##div_##suffix, (type x, type y), mode, cudacpu::here(x) / y) \
+    CUDACPU_ROUNDED(type, prefix##rcp_##suffix, (type x), mode, 1 / cudacpu::here(x))         \
+    CUDACPU_ROUNDED(type, prefix##sqrt_##suffix, (type x), mode, std::sqrt(cudacpu::here(x))) \
+    CUDACPU_ROUNDED(type, fma_name##_##suffix, (type x, type y, type z), mode,                \
+                    std::fma(cudacpu::here(x), y, z))
+#define CUDACPU_BOTH(suffix, mode)                       \
+    CUDACPU_ARITHMETIC(float, __f, __fmaf, suffix, mode) \
+    CUDACPU_ARITHMETIC(double, __d, __fma, suffix, mode)
+CUDACPU_BOTH(rz, FE_TOWARDZERO)
+CUDACPU_BOTH(ru, FE_UPWARD)
+CUDACPU_BOTH(rd, FE_DOWNWARD)
+#undef CUDACPU_BOTH
+#undef CUDACPU_ARITHMETIC
 static inline float __fadd_rn(float x, float y) { return x + y; }
 static inline float __fsub_rn(float x, float y) { return x - y; }
 static inline float __fmul_rn(float x, float y) { return x * y; }
@@ -337,35 +297,26 @@ CUDACPU_TO_INTEGERS(rd, floor)
 #undef CUDACPU_TO_INTEGERS
 #undef CUDACPU_TO_INTEGER
 
-namespace cudacpu {
-// From an integer to float or double: the nearest, and the sign of what is missing.
-template <class To, class From>
-To converted(From value, Round round) {
-    const To nearest = static_cast<To>(value);
-    const long double missing = static_cast<long double>(value) - static_cast<long double>(nearest);
-    static_assert(sizeof(From) < 8 || LDBL_MANT_DIG >= 64, "long double holds every integer");
-    return directed(nearest, missing > 0 ? 1.0 : missing < 0 ? -1.0 : 0.0, round);
-}
-}  // namespace cudacpu
-
-#define CUDACPU_FROM_INTEGERS(suffix, round)                                                                \
-    CUDACPU_FROM_INTEGER(int, int, suffix, round)                                                           \
-    CUDACPU_FROM_INTEGER(uint, unsigned int, suffix, round)                                                 \
-    CUDACPU_FROM_INTEGER(ll, long long, suffix, round)                                                      \
-    CUDACPU_FROM_INTEGER(ull, unsigned long long, suffix, round)                                            \
-    static inline double __ll2double_##suffix(long long x) { return cudacpu::converted<double>(x, round); } \
-    static inline double __ull2double_##suffix(unsigned long long x) {                                      \
-        return cudacpu::converted<double>(x, round);                                                        \
-    }                                                                                                       \
-    static inline float __double2float_##suffix(double x) { return cudacpu::narrowed(x, 0, round); }
-#define CUDACPU_FROM_INTEGER(name, type, suffix, round) \
-    static inline float __##name##2float_##suffix(type x) { return cudacpu::converted<float>(x, round); }
-CUDACPU_FROM_INTEGERS(rn, cudacpu::Round::nearest)
-CUDACPU_FROM_INTEGERS(rz, cudacpu::Round::zero)
-CUDACPU_FROM_INTEGERS(ru, cudacpu::Round::up)
-CUDACPU_FROM_INTEGERS(rd, cudacpu::Round::down)
-#undef CUDACPU_FROM_INTEGERS
-#undef CUDACPU_FROM_INTEGER
+#define CUDACPU_CONVERSIONS(suffix, mode)                                                                  \
+    CUDACPU_ROUNDED(float, __int2float_##suffix, (int x), mode, float(cudacpu::here(x)))                   \
+    CUDACPU_ROUNDED(float, __uint2float_##suffix, (unsigned x), mode, float(cudacpu::here(x)))             \
+    CUDACPU_ROUNDED(float, __ll2float_##suffix, (long long x), mode, float(cudacpu::here(x)))              \
+    CUDACPU_ROUNDED(float, __ull2float_##suffix, (unsigned long long x), mode, float(cudacpu::here(x)))    \
+    CUDACPU_ROUNDED(double, __ll2double_##suffix, (long long x), mode, double(cudacpu::here(x)))           \
+    CUDACPU_ROUNDED(double, __ull2double_##suffix, (unsigned long long x), mode, double(cudacpu::here(x))) \
+    CUDACPU_ROUNDED(float, __double2float_##suffix, (double x), mode, float(cudacpu::here(x)))
+CUDACPU_CONVERSIONS(rz, FE_TOWARDZERO)
+CUDACPU_CONVERSIONS(ru, FE_UPWARD)
+CUDACPU_CONVERSIONS(rd, FE_DOWNWARD)
+#undef CUDACPU_CONVERSIONS
+#undef CUDACPU_ROUNDED
+static inline float __int2float_rn(int x) { return static_cast<float>(x); }
+static inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
+static inline float __ll2float_rn(long long x) { return static_cast<float>(x); }
+static inline float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
+static inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
+static inline double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
+static inline float __double2float_rn(double x) { return static_cast<float>(x); }
 static inline double __int2double_rn(int x) { return x; }
 static inline double __uint2double_rn(unsigned x) { return x; }
 
