@@ -200,9 +200,9 @@ def test_odd_files(tmp_path):
     ("line", "found"),
     [
         ("    int x = undeclared;", "x.cu:4:13: error"),
-        ("    k<<<1, 1>>>;", "x.cu:4: error: '<<<' without a matching"),
-        ("    k<<<>>>(out);", "x.cu:4: error: a launch needs a grid"),
-        ("    <<<1, 1>>>(out);", "x.cu:4: error: '<<<' without a kernel"),
+        ("    k<<<1, 1>>>;", r"x.cu:4:\d+: error: '<<<' without a matching"),
+        ("    k<<<>>>(out);", r"x.cu:4:\d+: error: a launch needs a grid"),
+        ("    <<<1, 1>>>(out);", r"x.cu:4:\d+: error: '<<<' without a kernel"),
         ("    k<<<1, 1>>>(out, 2);", "x.cu:4:"),
         (
             '    asm volatile("wgmma.fence.sync.aligned;"); int x;',
@@ -228,6 +228,9 @@ def test_unsupported_counts_only_where_it_is_reached(build):
 #include <cublas_v2.h>
 __device__ void fence() { asm("wgmma.fence.sync.aligned;"); }
 #endif
+#if 0
+k<<<1, isn't a launch >>>
+#endif
 #ifndef CUDACPU
 #include <thrust/sort.h>
 #endif
@@ -243,7 +246,7 @@ extern "C" void solve(const float* in, float* out, int n) {
 }
 """
     )
-    assert call(library).output[0] == 16
+    assert call(library).output[0] == 19
 
 
 # PTX that is not translated, or not in this form, and the name by which it is refused.

@@ -696,13 +696,11 @@ def rewrite(source: str, path: Path, find_header: FindHeader) -> str:
                 continue
             try:
                 rewrite_launch(file, i, clusters)
-            except SourceError:
-                if token.directive == 0:
-                    raise
-                # A macro that holds a part of a launch; an error only where it is used.
-                file.replace(
-                    token.start, token.end, f'_Pragma("GCC error \\"{UNSUPPORTED}a launch split by a macro\\"")'
-                )
+            except SourceError as error:
+                # Where the compiler reaches it: not in what #if leaves out, and of a macro that holds a part of a
+                # launch, which is what a preprocessor line has, only where it is used.
+                what = f"{UNSUPPORTED}a launch split by a macro" if token.directive else str(error)
+                file.replace(token.start, token.end, f' _Pragma("GCC error \\"{what}\\"")')
         elif text == "__shared__":
             rewrite_shared(file, i, token.directive > 0 or (bool(scopes) and scopes[-1]))
         elif text.startswith("cudaLaunch") and clusters and any_of(clusters, tokens, i):

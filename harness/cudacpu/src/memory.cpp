@@ -244,7 +244,7 @@ void check_access(uintptr_t address, size_t size, Touch touch, const void* code)
     Worker* worker = this_worker;
     const bool in_kernel = worker != nullptr && worker->current != nullptr;
     BlockClocks* clocks = in_kernel ? worker->clocks() : nullptr;
-    if (clocks != nullptr) clocks->settle_before(touch);
+    if (clocks != nullptr) clocks->settle_before(worker->current->number, touch);
     const Range* range = find_any(address);
     if (range == nullptr) return;
     if (!holds(*range, address, size) || range->buffer == kFreedMemory) {

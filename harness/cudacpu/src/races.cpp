@@ -430,8 +430,8 @@ void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t add
 }
 
 // gcc announces the store of a copied structure before the read of what it copies.
-void BlockClocks::settle_before(Touch touch) {
-    if (has_pending_ && !touch.writes && !source_seen_) {
+void BlockClocks::settle_before(uint32_t thread, Touch touch) {
+    if (has_pending_ && pending_->mine.thread == thread && !touch.writes && !source_seen_) {
         source_seen_ = true;
     } else {
         settle();

@@ -62,8 +62,8 @@ class BlockClocks {
                 const void* code);
     // Judges the last store, whose value is now in memory.
     void settle();
-    // The same as far as an access of this kind tells that the value is there.
-    void settle_before(Touch touch);
+    // The same where an access by this thread tells that the value is there.
+    void settle_before(uint32_t thread, Touch touch);
 
   private:
     struct ThreadClock {

@@ -182,7 +182,7 @@ class Worker {
     std::vector<Thread*> at_barrier_;
     uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
     uint32_t idle_yields_ = 0;  // in a row, since a thread last waited or ended
-    uint64_t grid_epoch_ = 0;  // how many barriers of a grid or a cluster this worker's blocks have passed
+    uint64_t grid_epoch_ = 0;   // how many barriers of a grid or a cluster this worker's blocks have passed
     std::vector<ThreadLocals> thread_locals_;
     bool step_recorded_ = false;  // in this launch
     bool shuffled_ = false, abandoned_ = false;
