@@ -227,6 +227,11 @@ void BlockClocks::acquire(uintptr_t address, uint32_t thread) {
     add(refs, {found->second.get(), static_cast<uint32_t>(found->second->releases.size())});
 }
 
+void BlockClocks::acquire_loaded() {
+    if (loaded_ != 0) acquire(loaded_, loader_);
+    loaded_ = 0;
+}
+
 void BlockClocks::release(uintptr_t address, uint32_t thread) {
     ThreadClock& own = threads_[thread];
     if (own.snapshot == nullptr && fenced_until_ == 0) return;
@@ -380,7 +385,11 @@ void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t add
     const uint32_t thread = worker.current->number;
     const bool signals = touch.is_atomic || touch.is_volatile;
     if (touch.releases) fence(thread);
-    if (signals && touch.reads) acquire(address, thread);
+    if (signals && touch.reads) {
+        acquire(address, thread);
+        loaded_ = address;
+        loader_ = thread;
+    }
 
     uintptr_t unset = 0;
     code_reference.compare_exchange_strong(unset, reinterpret_cast<uintptr_t>(code));
@@ -416,7 +425,7 @@ void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t add
     found_->address = address;
     found_->size = size;
     found_->range = range;
-    settle();
+    judge_store();
     std::swap(found_, pending_);
     has_pending_ = true;
     source_seen_ = false;
@@ -425,20 +434,26 @@ void BlockClocks::access(const Worker& worker, const Range& range, uintptr_t add
         memcpy(pending_->before, reinterpret_cast<const void*>(address), size);
     } else {
         pending_->size = 0;
-        settle();
+        judge_store();
     }
 }
 
 // gcc announces the store of a copied structure before the read of what it copies.
 void BlockClocks::settle_before(uint32_t thread, Touch touch) {
+    acquire_loaded();
     if (has_pending_ && pending_->mine.thread == thread && !touch.writes && !source_seen_) {
         source_seen_ = true;
     } else {
-        settle();
+        judge_store();
     }
 }
 
 void BlockClocks::settle() {
+    acquire_loaded();
+    judge_store();
+}
+
+void BlockClocks::judge_store() {
     if (!has_pending_) return;
     has_pending_ = false;
     const Conflict& seen = *pending_;

@@ -60,7 +60,8 @@ class BlockClocks {
 
     void access(const Worker& worker, const Range& range, uintptr_t address, size_t size, Touch touch,
                 const void* code);
-    // Judges the last store, whose value is now in memory.
+    // The last access has been made by now: judges it if it was a store, and learns what a load has found. The
+    // hooks come before an access, and another OS thread may publish something in between.
     void settle();
     // The same where an access by this thread tells that the value is there.
     void settle_before(uint32_t thread, Touch touch);
@@ -79,6 +80,8 @@ class BlockClocks {
     bool is_before(const Record& theirs, uint32_t thread) const;
     bool has_learnt(const Record& theirs, uint32_t thread) const;
     void acquire(uintptr_t address, uint32_t thread);
+    void acquire_loaded();
+    void judge_store();
     void release(uintptr_t address, uint32_t thread);
 
     uint32_t block_ = 0, count_ = 0, barrier_ = 0, top_ = 0, stamp_ = 0;
@@ -91,6 +94,8 @@ class BlockClocks {
     std::unique_ptr<Conflict> found_;  // by the access at hand
     std::unique_ptr<Conflict> pending_;
     bool has_pending_ = false, source_seen_ = false;
+    uintptr_t loaded_ = 0;  // the word of the last atomic or volatile load, null: none, or it has been settled
+    uint32_t loader_ = 0;
 };
 
 // The rest concerns the whole grid.
