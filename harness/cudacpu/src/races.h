@@ -60,8 +60,8 @@ class BlockClocks {
 
     void access(const Worker& worker, const Range& range, uintptr_t address, size_t size, Touch touch,
                 const void* code);
-    // The last access has been made by now: judges it if it was a store, and learns what a load has found. The
-    // hooks come before an access, and another OS thread may publish something in between.
+    // The last access has been made by now: judges it if it was a store, and learns what a load has found.
+    // The hooks come before an access, and another OS thread may publish something in between.
     void settle();
     // The same where an access by this thread tells that the value is there.
     void settle_before(uint32_t thread, Touch touch);
@@ -94,7 +94,8 @@ class BlockClocks {
     std::unique_ptr<Conflict> found_;  // by the access at hand
     std::unique_ptr<Conflict> pending_;
     bool has_pending_ = false, source_seen_ = false;
-    uintptr_t loaded_ = 0;  // the word of the last atomic or volatile load, null: none, or it has been settled
+    uintptr_t loaded_ =
+        0;  // the word of the last atomic or volatile load, null: none, or it has been settled
     uint32_t loader_ = 0;
 };
 
