@@ -18,10 +18,10 @@ namespace {
 // What an address in shared memory is in 32 bits: dynamic memory first, then each library's variables.
 constexpr uint32_t kDynamicAt = 0x400, kLibraryBits = 24;
 
-const Worker* in_kernel(const char* what) {
-    const Worker* self = this_worker;
+Worker& in_kernel(const char* what) {
+    Worker* self = this_worker;
     if (self == nullptr || self->current == nullptr) fatal("%s called outside a kernel", what);
-    return self;
+    return *self;
 }
 
 int add_thread_locals(dl_phdr_info* library, size_t, void* data) {
@@ -119,7 +119,7 @@ void Worker::cluster_barrier(const void* site) {
     if (job->failure != cudaSuccess) abandon(job->failure);
 }
 
-dim3 cluster_shape() { return in_kernel("a cluster's shape")->job->cluster; }
+dim3 cluster_shape() { return in_kernel("a cluster's shape").job->cluster; }
 dim3 block_in_cluster() {
     const dim3 shape = cluster_shape();
     return {blockIdx.x % shape.x, blockIdx.y % shape.y, blockIdx.z % shape.z};
@@ -129,16 +129,12 @@ unsigned cluster_size() {
     const dim3 shape = cluster_shape();
     return shape.x * shape.y * shape.z;
 }
-void cluster_barrier() {
-    in_kernel("cluster.sync()");
-    this_worker->cluster_barrier(__builtin_return_address(0));
-}
+void cluster_barrier() { in_kernel("cluster.sync()").cluster_barrier(__builtin_return_address(0)); }
 
 // ---- addresses --------------------------------------------------------------------------------------------
 
 void* map_shared(const void* own, unsigned rank) {
-    Worker& self = *this_worker;
-    in_kernel("cluster.map_shared_rank()");
+    Worker& self = in_kernel("cluster.map_shared_rank()");
     if (rank >= cluster_size()) {
         fatal("kernel '%s': a cluster of %u blocks has no rank %u", self.job->name, cluster_size(), rank);
     }
@@ -156,8 +152,7 @@ void* map_shared(const void* own, unsigned rank) {
 }
 
 unsigned rank_of_shared(const void* pointer) {
-    in_kernel("cluster.query_shared_rank()");
-    Worker& self = *this_worker;
+    Worker& self = in_kernel("cluster.query_shared_rank()");
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     for (unsigned rank = 0; self.job->is_clustered() && rank < cluster_size(); ++rank) {
         Worker& other = *self.job->member(rank);
@@ -170,8 +165,7 @@ unsigned rank_of_shared(const void* pointer) {
 }
 
 uint32_t shared_address(const void* pointer) {
-    in_kernel("an address in shared memory");
-    Worker& self = *this_worker;
+    Worker& self = in_kernel("an address in shared memory");
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     if (holds(self.shared, address)) return kDynamicAt + static_cast<uint32_t>(address - self.shared.begin);
     for (size_t i = 0; i < self.thread_locals().size(); ++i) {
@@ -184,8 +178,7 @@ uint32_t shared_address(const void* pointer) {
 }
 
 void* shared_pointer(uint32_t address) {
-    in_kernel("an address in shared memory");
-    Worker& self = *this_worker;
+    Worker& self = in_kernel("an address in shared memory");
     const uint32_t library = address >> kLibraryBits, offset = address & ((1u << kLibraryBits) - 1);
     if (library == 0) return reinterpret_cast<void*>(self.shared.begin + offset - kDynamicAt);
     if (library > self.thread_locals().size()) {
