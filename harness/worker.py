@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import interpreted
 from harness.facts import MAPPED, VERSION, Facts
 from harness.signature import Parameter
 
@@ -392,6 +393,7 @@ class PythonSolve:
             return self.fn.run(*arguments, **keywords, **configuration.all_kwargs())
 
         autotuner.Autotuner.run = first_configuration
+        interpreted.complete()
 
     def prepare(self, buffers: dict[str, Buffer], sizes: dict, request: dict) -> None:
         self._facts.violation_kind = 0
