@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # an isolated interpreter (pytho
 
 import ptx
 
-# From the name of a quoted include to what was written for it, None where no such file lies beside the source; from
-# the name of one of CCCL's headers, in angle brackets, to what includes it as plain C++.
-FindHeader = Callable[[str], Path | None]
+# From the name of a quoted include and its line to what was written for it, None where no such file lies beside the
+# source; from the name of one of CCCL's headers, in angle brackets, to what includes it as plain C++.
+FindHeader = Callable[[str, int], Path | None]
 
 UNSUPPORTED = "cudacpu: unsupported: "
 
@@ -646,8 +646,9 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
     if not match:
         return
     name = match.group(3) or match.group(4)
+    line = file.source.count("\n", 0, start) + 1
     if match.group(3):
-        rewritten = find_header(name)
+        rewritten = find_header(name, line)
         if rewritten:
             file.replace(match.start(2), match.end(2), quoted(rewritten))
             return
@@ -657,7 +658,7 @@ def rewrite_include(file: File, start: int, end: int, find_header: FindHeader) -
         file.replace(match.start(2), match.end(2), '"cudacpu/cub.h"')
         return
     if CCCL_HEADERS.fullmatch(name):
-        wrapper = find_header(f"<{CCCL_INSTEAD.get(name, name)}>")
+        wrapper = find_header(f"<{CCCL_INSTEAD.get(name, name)}>", line)
         if wrapper:
             file.replace(match.start(2), match.end(2), quoted(wrapper))
         return
@@ -754,9 +755,9 @@ class Project:
         self.sources.append(path)
         source = read(path)
 
-        def find_header(name: str) -> Path | None:
+        def find_header(name: str, line: int) -> Path | None:
             if name.startswith("<"):
-                return self.wrapper(name)
+                return self.wrapper(name, path, line)
             header = path.parent / name
             return self.header(header) if header.is_file() else None
 
@@ -775,10 +776,12 @@ class Project:
             self.rewrite_file(path, self.headers[key])
         return self.headers[key]
 
-    def wrapper(self, name: str) -> Path:
+    def wrapper(self, name: str, path: Path, line: int) -> Path:
         if name not in self.headers:
             self.headers[name] = self.place("cccl.h")
-            write(self.headers[name], f'#define CUDACPU_HEADER {name}\n#include "cudacpu/cccl.h"\n')
+            lacking = f"{UNSUPPORTED}{name}: not in the CCCL that is here, if any (pip install nvidia-cuda-cccl)"
+            error = f'#if !__has_include({name})\n#line {line} {quoted(path)}\n#error "{lacking}"\n#endif\n'
+            write(self.headers[name], f'{error}#define CUDACPU_HEADER {name}\n#include "cudacpu/cccl.h"\n')
         return self.headers[name]
 
     def place(self, name: str) -> Path:

@@ -49,6 +49,26 @@ FEATURE(cub_device_reduce) {
     least.expect({0});
 }
 
+#if CUB_VERSION < 300000
+struct Half {
+    __host__ __device__ float operator()(int x) const { return x / 2.0f; }
+};
+FEATURE(cub_iterators) {
+    using Counting = cub::CountingInputIterator<int>;
+    const Counting from_three(3);
+    const cub::TransformInputIterator<float, Half, Counting> halves(from_three, Half());
+    Output<float> out(2);
+    size_t bytes = 0;
+    void* temporary = nullptr;
+    cub::DeviceReduce::Sum(nullptr, bytes, halves, out + 0, 4);
+    cudaMalloc(&temporary, bytes);
+    cub::DeviceReduce::Sum(temporary, bytes, halves, out + 0, 4);
+    cub::DeviceReduce::Sum(temporary, bytes, cub::ConstantInputIterator<float>(0.5f), out + 1, 6);
+    out.expect({9, 3});
+    cudaFree(temporary);
+}
+#endif
+
 FEATURE(cub_device_scan_and_select) {
     std::vector<int> values, exclusive, inclusive, odd;
     int total = 0;

@@ -120,6 +120,9 @@ FEATURE(symbols) {
     add<<<1, 1>>>((int*)address, 1, 100);
     EQUAL(cudaMemcpyFromSymbol(&count, counter, sizeof count), cudaSuccess), EQUAL(count, 109);
     EQUAL(cudaMemcpyToSymbol(table, values, 20), cudaErrorInvalidValue);
+    EQUAL(cudaMemcpyToSymbolAsync(counter, &size, sizeof counter), cudaSuccess);
+    EQUAL(cudaMemcpyFromSymbolAsync(&count, counter, sizeof count), cudaSuccess);
+    EQUAL(cudaDeviceSynchronize(), cudaSuccess), EQUAL(count, 16);
 }
 
 FEATURE(streams_and_events) {

@@ -8,6 +8,7 @@
 #include <thrust/scan.h>
 #include <thrust/sort.h>
 #include <thrust/transform.h>
+#include <thrust/transform_reduce.h>
 
 #include "conformance.h"
 
@@ -27,6 +28,15 @@ FEATURE(thrust_algorithms) {
     thrust::inclusive_scan(vector.begin(), vector.end(), vector.begin());
     const thrust::host_vector<int> host = vector;
     EQUAL(host[3], 8);
+}
+FEATURE(thrust_long_sums_keep_their_digits) {
+    // 0.1f is 0.100000001490116: added one after the other in float, 2^20 of them are off by a thousandth
+    const thrust::device_vector<float> tenths(1 << 20, 0.1f);
+    const float sum = thrust::reduce(tenths.begin(), tenths.end());
+    EQUAL(fabsf(sum - 104857.6f) < 0.1f, true);
+    const float squares = thrust::transform_reduce(thrust::device, tenths.begin(), tenths.end(), Square(),
+                                                   0.0f, thrust::plus<float>());
+    EQUAL(fabsf(squares - 10485.76f) < 0.01f, true);
 }
 __global__ void through_a_pointer(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 FEATURE(thrust_vectors_in_kernels) {

@@ -307,8 +307,8 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, 
     return cudacpu::copy_to_symbol(&symbol, sizeof(T), from, bytes, offset);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind, cudaStream_t = nullptr) {
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                    cudaMemcpyKind = cudaMemcpyHostToDevice, cudaStream_t = nullptr) {
     return cudacpu::copy_to_symbol(&symbol, sizeof(T), from, bytes, offset);
 }
 template <class T>
@@ -317,8 +317,8 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t
     return cudacpu::copy_from_symbol(to, &symbol, sizeof(T), bytes, offset);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind,
-                                      cudaStream_t = nullptr) {
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                      cudaMemcpyKind = cudaMemcpyDeviceToHost, cudaStream_t = nullptr) {
     return cudacpu::copy_from_symbol(to, &symbol, sizeof(T), bytes, offset);
 }
 template <class P, class T>

@@ -1,9 +1,7 @@
 // Includes CUDACPU_HEADER, one of NVIDIA's CCCL (Thrust, cuda::std), as plain C++: Thrust's device is then
 // the host, in its own sequential back end. The rewriter writes this for #include <thrust/...> and for parts
-// of libcu++.
-#if !__has_include(CUDACPU_HEADER)
-#error "cudacpu: unsupported: a header of CCCL, which is not here (pip install nvidia-cuda-cccl brings it)"
-#else
+// of libcu++, with an error where the header is not there.
+#if __has_include(CUDACPU_HEADER)
 #pragma push_macro("__CUDACC__")
 #pragma push_macro("__CUDA_ARCH__")
 #undef __CUDACC__

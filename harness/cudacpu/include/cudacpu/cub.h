@@ -69,6 +69,56 @@ struct DoubleBuffer {
     T* Alternate() { return d_buffers[selector ^ 1]; }
 };
 
+// Iterators of CUB 2, which CUB 3 leaves to Thrust.
+template <class Derived, class T>
+struct cudacpu_iterator {
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = T;
+    using difference_type = ptrdiff_t;
+    using pointer = T*;
+    using reference = T;
+    friend Derived operator+(Derived self, ptrdiff_t by) { return self += by; }
+    friend Derived operator-(Derived self, ptrdiff_t by) { return self += -by; }
+    Derived& operator++() { return self() += 1; }
+    Derived operator++(int) {
+        Derived before = self();
+        self() += 1;
+        return before;
+    }
+    T operator*() const { return static_cast<const Derived&>(*this)[0]; }
+
+  private:
+    Derived& self() { return static_cast<Derived&>(*this); }
+};
+template <class T, class Function, class Input, class Offset = ptrdiff_t>
+struct TransformInputIterator : cudacpu_iterator<TransformInputIterator<T, Function, Input, Offset>, T> {
+    TransformInputIterator(Input input, Function function) : input_(input), function_(function) {}
+    TransformInputIterator& operator+=(ptrdiff_t by) { return input_ += by, *this; }
+    T operator[](ptrdiff_t i) const { return function_(input_[i]); }
+
+  private:
+    Input input_;
+    Function function_;
+};
+template <class T, class Offset = ptrdiff_t>
+struct CountingInputIterator : cudacpu_iterator<CountingInputIterator<T, Offset>, T> {
+    explicit CountingInputIterator(T first) : first_(first) {}
+    CountingInputIterator& operator+=(ptrdiff_t by) { return first_ = static_cast<T>(first_ + by), *this; }
+    T operator[](ptrdiff_t i) const { return static_cast<T>(first_ + i); }
+
+  private:
+    T first_;
+};
+template <class T, class Offset = ptrdiff_t>
+struct ConstantInputIterator : cudacpu_iterator<ConstantInputIterator<T, Offset>, T> {
+    explicit ConstantInputIterator(T value) : value_(value) {}
+    ConstantInputIterator& operator+=(ptrdiff_t) { return *this; }
+    T operator[](ptrdiff_t) const { return value_; }
+
+  private:
+    T value_;
+};
+
 enum BlockReduceAlgorithm {
     BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
     BLOCK_REDUCE_RAKING,
