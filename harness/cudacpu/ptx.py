@@ -28,6 +28,8 @@ SPECIAL = {
     "%clock64": "static_cast<uint64_t>(clock64())",
     "%globaltimer": "static_cast<uint64_t>(clock64())",
     "WARP_SZ": "32u",
+    "%smid": "(::cudacpu::ptx::block() % 132)",
+    "%nsmid": "132u",
     **{f"%cluster_{ptx}.{axis}": f"::cudacpu::{name}().{axis}" for axis in "xyz" for ptx, name in
        (("ctaid", "block_in_cluster"), ("nctaid", "cluster_shape"))},
     "%cluster_ctarank": "::cudacpu::cluster_rank()",
@@ -396,20 +398,27 @@ class Translation:
         return True
 
     def cooperate(self, name: str, base: str, modifiers: list[str], operands: list[str]) -> bool:
-        if name in ("bar.sync", "barrier.sync", "barrier.sync.aligned", "barrier.cta.sync", "bar.cta.sync"):
-            if operands != ["0"]:
-                raise Unsupported(f"{name} {', '.join(operands)} (a barrier other than that of the whole block)")
-            self.lines.append("__syncthreads();")
+        if match := re.fullmatch(r"(?:bar|barrier)(?:\.cta)?\.(sync|arrive)(?:\.aligned)?", name):
+            number, count = (self.source("uint32_t", operand) for operand in [*operands, "0"][:2])
+            waits = str(match[1] == "sync").lower()
+            plain = operands == ["0"]
+            self.lines.append("__syncthreads();" if plain else f"::cudacpu::named_barrier({number}, {count}, {waits});")
         elif name == "bar.warp.sync":
             self.lines.append(f"__syncwarp({self.source('uint32_t', operands[0])});")
         elif base == "membar" or (base == "fence" and not set(modifiers) - SCOPES - {"sc", "acq_rel"}):
             self.lines.append("__threadfence();")
         elif re.fullmatch(r"barrier\.cluster\.(arrive|wait)(\.(release|acquire|relaxed|aligned))*", name):
             self.lines.append(f"__cluster_barrier_{modifiers[1]}();")
-        elif base == "shfl" and modifiers[0] == "sync" and modifiers[2:] == ["b32"] and "|" not in operands[0]:
+        elif base == "shfl" and modifiers[0] == "sync" and modifiers[2:] == ["b32"]:
             op = {"idx": "shuffle", "up": "shuffle_up", "down": "shuffle_down", "bfly": "shuffle_xor"}[modifiers[1]]
-            values = ", ".join(self.source("uint32_t", operand) for operand in operands[1:])
-            self.put(operands[0], f"::cudacpu::ptx::shuffle(::cudacpu::WarpOp::{op}, {values})")
+            value, lane, clamp, mask = (self.source("uint32_t", operand) for operand in operands[1:])
+            to, _, found = (part.strip() for part in operands[0].partition("|"))
+            self.lines.append(f"{{ const uint32_t cudacpu_lane = {lane}, cudacpu_clamp = {clamp};")
+            operation = f"::cudacpu::WarpOp::{op}"
+            self.put(to, f"::cudacpu::ptx::shuffle({operation}, {value}, cudacpu_lane, cudacpu_clamp, {mask})")
+            if found:
+                self.put(found, f"::cudacpu::ptx::is_in_range({operation}, cudacpu_lane, cudacpu_clamp)")
+            self.lines.append("}")
         elif base == "vote" and modifiers[0] == "sync" and modifiers[1] in ("any", "all", "ballot"):
             predicate, mask = self.source("bool", operands[1]), self.source("uint32_t", operands[2])
             self.put(operands[0], f"__{modifiers[1]}_sync({mask}, {predicate})")

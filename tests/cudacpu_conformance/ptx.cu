@@ -172,6 +172,81 @@ FEATURE(ptx_copies_to_shared_memory) {
     out.expect(expected);
 }
 
+// One half of the block hands rounds of values to the other: a full and an empty barrier, of 64 threads each.
+__global__ void hand_over(const int* in, int* out, int rounds) {
+    __shared__ int box[32];
+    const int lane = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        for (int r = 0; r < rounds; ++r) {
+            asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(64) : "memory");
+            box[lane] = in[32 * r + lane];
+            asm volatile("bar.arrive 2, 64;" ::: "memory");
+        }
+    } else {
+        int sum = 0;
+        for (int r = 0; r < rounds; ++r) {
+            asm volatile("bar.arrive 1, 64;" ::: "memory");
+            asm volatile("barrier.sync 2, 64;" ::: "memory");
+            sum += (r + 1) * box[31 - lane];
+        }
+        out[lane] = sum;
+    }
+    asm volatile("bar.sync 3;" ::: "memory");
+}
+FEATURE(ptx_barriers_of_a_part) {
+    std::vector<int> values, expected(32, 0);
+    for (int i = 0; i < 160; ++i) values.push_back(i * i);
+    Input<int> in(values);
+    Output<int> out(32);
+    hand_over<<<1, 64>>>(in, out, 5);
+    for (int i = 0; i < 32; ++i) {
+        for (int r = 0; r < 5; ++r) expected[i] += (r + 1) * values[32 * r + 31 - i];
+    }
+    out.expect(expected);
+}
+
+// A scan of segments of 8 as CUB writes it: who has nobody so far below adds nothing.
+__global__ void scan_by_predicate(int* out) {
+    int sum = threadIdx.x;
+#pragma unroll
+    for (int step = 1; step < 8; step *= 2) {
+        asm volatile(
+            "{ .reg .s32 r; .reg .pred p; shfl.sync.up.b32 r|p, %0, %1, %2, 0xffffffff; @p add.s32 r, r, %0; "
+            "@p mov.s32 %0, r; }"
+            : "+r"(sum)
+            : "r"(step), "r"((32 - 8) << 8));
+    }
+    unsigned below, across;
+    asm volatile("{ .reg .pred p; shfl.sync.down.b32 %0|p, %1, 3, 0x1f, -1; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(below)
+                 : "r"(sum));
+    asm volatile("{ .reg .pred p; shfl.sync.bfly.b32 %0|p, %1, 16, 0x1f, -1; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(across)
+                 : "r"(sum));
+    out[threadIdx.x] = sum + 1000 * below + 10000 * across;
+}
+FEATURE(ptx_shuffles_with_a_predicate) {
+    Output<int> out(32);
+    scan_by_predicate<<<1, 32>>>(out);
+    std::vector<int> expected;
+    for (int i = 0; i < 32; ++i) {
+        int sum = 0;
+        for (int j = i / 8 * 8; j <= i; ++j) sum += j;
+        expected.push_back(sum + (i + 3 < 32 ? 1000 : 0) + 10000);
+    }
+    out.expect(expected);
+}
+
+__global__ void multiprocessors(unsigned* out) {
+    asm("mov.u32 %0, %%smid;" : "=r"(out[0]));
+    asm("mov.u32 %0, %%nsmid;" : "=r"(out[1]));
+}
+FEATURE(ptx_multiprocessors) {
+    Output<unsigned> out(2);
+    multiprocessors<<<1, 1>>>(out);
+    EQUAL(out.get()[0] < out.get()[1], true);
+}
+
 __global__ void warp(int* out) {
     int value = threadIdx.x, result;
     asm volatile("shfl.sync.down.b32 %0, %1, 3, 0x1f, 0xffffffff;" : "=r"(result) : "r"(value));

@@ -251,6 +251,27 @@ void BlockClocks::release(uintptr_t address, uint32_t thread) {
     sync->releases.push_back(std::move(release));
 }
 
+// In place of an address: no buffer lies there.
+uintptr_t BlockClocks::word_of(uint32_t barrier) const {
+    return ~(static_cast<uintptr_t>(block_) << 8 | barrier);
+}
+
+void BlockClocks::arrive(uint32_t barrier, uint32_t thread) {
+    settle();
+    std::lock_guard<std::mutex> lock(syncs_mutex);
+    std::unique_ptr<Sync>& sync = syncs[word_of(barrier)];
+    if (sync == nullptr) sync.reset(new Sync);
+    any_syncs = true;
+    sync->by_block[block_].push_back(static_cast<uint32_t>(sync->releases.size()));
+    sync->releases.push_back({block_, thread, knowledge(thread)});
+    top_ = std::max(top_, ++threads_[thread].clock);
+}
+
+void BlockClocks::leave(uint32_t barrier, uint32_t thread) {
+    settle();
+    acquire(word_of(barrier), thread);
+}
+
 // ---- clocks ----------------------------------------------------------------------------------------------
 
 BlockClocks::BlockClocks()
@@ -320,14 +341,20 @@ void BlockClocks::fence(uint32_t thread) {
     settle();
     ThreadClock& own = threads_[thread];
     if (own.snapshot == nullptr) own.snapshot.reset(new Snapshot);
-    own.snapshot->clock = own.clock;
-    own.snapshot->floor = barrier_;
-    memcpy(own.snapshot->row, &known_[thread * kLanes], sizeof own.snapshot->row);
-    own.snapshot->refs = refs_;
-    for (const Ref& ref : own.refs) add(own.snapshot->refs, ref);
+    *own.snapshot = knowledge(thread);
     ++own.fence_number;
     top_ = std::max(top_, ++own.clock);
     fenced_now_ = true;
+}
+
+Snapshot BlockClocks::knowledge(uint32_t thread) const {
+    Snapshot now;
+    now.clock = threads_[thread].clock;
+    now.floor = barrier_;
+    memcpy(now.row, &known_[thread * kLanes], sizeof now.row);
+    now.refs = refs_;
+    for (const Ref& ref : threads_[thread].refs) add(now.refs, ref);
+    return now;
 }
 
 bool BlockClocks::is_before(const Record& theirs, uint32_t thread) const {

@@ -56,6 +56,9 @@ class BlockClocks {
     void barrier();
     void meeting(uint32_t warp, uint32_t lanes);
     void fence(uint32_t thread);
+    // A barrier of a part of the block: who leaves it has learnt what those did who arrived.
+    void arrive(uint32_t barrier, uint32_t thread);
+    void leave(uint32_t barrier, uint32_t thread);
     void spins(uint32_t thread) { threads_[thread].spins = true; }
 
     void access(const Worker& worker, const Range& range, uintptr_t address, size_t size, Touch touch,
@@ -79,6 +82,8 @@ class BlockClocks {
     // Whether the block's own meetings put it in order, or what was learnt through memory.
     bool is_before(const Record& theirs, uint32_t thread) const;
     bool has_learnt(const Record& theirs, uint32_t thread) const;
+    uintptr_t word_of(uint32_t barrier) const;
+    Snapshot knowledge(uint32_t thread) const;
     void acquire(uintptr_t address, uint32_t thread);
     void acquire_loaded();
     void judge_store();

@@ -107,6 +107,7 @@ void Worker::run_block(uint64_t number) {
         mark_unwritten(shared.shadow, job->shared_bytes);
     }
     order_threads(number);
+    for (NamedBarrier& barrier : named_barriers_) barrier.arrived = 0;
     started_ = 0;
     alive_ = count_;
     for (uint32_t first = 0, i = 0; first < count_; first += kWarpLanes, ++i) {
@@ -128,6 +129,7 @@ void Worker::forget_block() {
     fibers_.reset();
     ready_.clear();
     at_barrier_.clear();
+    for (NamedBarrier& barrier : named_barriers_) barrier.waiting.clear();
     asking_mask_ = 0;
     for (Warp& warp : warps_) warp.meetings.clear();
     for (Thread& thread : threads_) thread.wait = Wait::nothing;
@@ -302,6 +304,13 @@ std::string Worker::who_waits(const std::vector<const Thread*>& threads, const s
 
 void Worker::deadlock() {
     std::string waits = who_waits({at_barrier_.begin(), at_barrier_.end()}, "__syncthreads");
+    for (uint32_t number = 0; number < kNamedBarriers; ++number) {
+        const NamedBarrier& barrier = named_barriers_[number];
+        if (barrier.waiting.empty()) continue;
+        if (!waits.empty()) waits += ", ";
+        waits += who_waits({barrier.waiting.begin(), barrier.waiting.end()},
+                           formatted("bar.sync %u, where %u have come,", number, barrier.arrived));
+    }
     // Warps that wait for the same lanes in the same operation make one clause.
     struct Group {
         WarpOp op;
@@ -355,6 +364,34 @@ void Worker::release_barrier() {
         if (thread != current) ready_.push(thread);  // the last to come goes on at once
     }
     at_barrier_.clear();
+}
+
+// `count` threads of the block, 0 for all of it, whichever come. It may be used by several parts of the block
+// in turns.
+void Worker::named_barrier(uint32_t number, uint32_t count, bool waits, const void* site) {
+    if (number >= kNamedBarriers || count % kWarpLanes != 0) {
+        fatal("kernel '%s': bar.sync %u, %u: there are barriers 0 to 15, for multiples of 32 threads",
+              job->name, number, count);
+    }
+    const uint32_t goal = count == 0 ? count_ : std::min(count, count_);
+    if (number == 0 && waits && goal == count_) {
+        barrier(false, site);
+        return;
+    }
+    Thread* thread = current;
+    thread->site = site;
+    NamedBarrier& barrier = named_barriers_[number];
+    if (clocks_ != nullptr) clocks_->arrive(number, thread->number);
+    ++barrier.arrived;
+    if (barrier.arrived == goal) {
+        for (Thread* other : barrier.waiting) ready_.push(other);
+        barrier.waiting.clear();
+        barrier.arrived = 0;
+    } else if (waits) {
+        barrier.waiting.push_back(thread);
+        park(Wait::barrier);
+    }
+    if (waits && clocks_ != nullptr) clocks_->leave(number, thread->number);
 }
 
 // A barrier is for all threads of the block, and for all of them in the same place.
@@ -433,6 +470,10 @@ static Worker* in_kernel(const char* what) {
 
 BarrierResult barrier(bool predicate) {
     return in_kernel("__syncthreads")->barrier(predicate, __builtin_return_address(0));
+}
+
+void named_barrier(uint32_t number, uint32_t count, bool waits) {
+    in_kernel("bar.sync")->named_barrier(number, count, waits, __builtin_return_address(0));
 }
 
 uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width) {

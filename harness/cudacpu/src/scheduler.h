@@ -101,6 +101,13 @@ struct Warp {
     std::vector<Meeting> meetings;
 };
 
+// A barrier of a part of the block, by PTX: so many threads have come, and these of them wait.
+constexpr uint32_t kNamedBarriers = 16;
+struct NamedBarrier {
+    uint32_t arrived = 0;
+    std::vector<Thread*> waiting;
+};
+
 // The threads that could go on, in the order in which they may.
 class ReadyQueue {
   public:
@@ -132,6 +139,7 @@ class Worker {
 
     // For the running thread:
     BarrierResult barrier(bool predicate, const void* site);
+    void named_barrier(uint32_t number, uint32_t count, bool waits, const void* site);
     uint64_t warp_meet(WarpOp op, uint32_t mask, uint64_t value, uint32_t operand, uint32_t width,
                        const void* site);
     uint32_t active_mask(const void* site);
@@ -180,6 +188,7 @@ class Worker {
     std::vector<uint16_t> start_order_;
     ReadyQueue ready_;
     std::vector<Thread*> at_barrier_;
+    NamedBarrier named_barriers_[kNamedBarriers];
     uint32_t count_ = 0, started_ = 0, alive_ = 0, asking_mask_ = 0;
     uint32_t idle_yields_ = 0;  // in a row, since a thread last waited or ended
     uint64_t grid_epoch_ = 0;   // how many barriers of a grid or a cluster this worker's blocks have passed

@@ -25,6 +25,7 @@ namespace cudacpu {
 namespace ptx {
 inline unsigned thread() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 inline unsigned lane() { return thread() % 32; }
+inline unsigned block() { return (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x; }
 
 // ---- registers: bits, which an instruction takes as its own type ------------------------------------------
 
@@ -366,6 +367,14 @@ CUDACPU_INLINE uint32_t shuffle(WarpOp op, uint32_t value, uint32_t operand, uin
     if ((limits & 31u) != (op == WarpOp::shuffle_up ? 0u : 31u))
         unsupported("inline PTX: shfl.sync that clamps");
     return static_cast<uint32_t>(warp_meet(op, mask, value, operand, 32u - (limits >> 8 & 31u)));
+}
+
+// Whether the lane that a shuffle reads lies in the segment; if not, it gives the own value.
+inline bool is_in_range(WarpOp op, uint32_t operand, uint32_t limits) {
+    const uint32_t width = 32u - (limits >> 8 & 31u), place = lane() % width;
+    if (op == WarpOp::shuffle_up) return operand <= place;
+    if (op == WarpOp::shuffle_down) return operand < width - place;
+    return op != WarpOp::shuffle_xor || (lane() ^ operand) <= lane() - place + width - 1;
 }
 
 // Matrices of 8 x 8 halves: lane 8 i + j brings the address of row j of the i-th.

@@ -37,6 +37,8 @@ struct BarrierResult {
     int holds, came;
 };
 BarrierResult barrier(bool predicate);
+// One of the 16 barriers that PTX has, for `count` threads (0: all); who only arrives does not wait.
+void named_barrier(uint32_t number, uint32_t count, bool waits);
 }  // namespace cudacpu
 
 // Inlined always, since reports name the place of the call.
