@@ -384,14 +384,18 @@ void Worker::named_barrier(uint32_t number, uint32_t count, bool waits, const vo
     if (clocks_ != nullptr) clocks_->arrive(number, thread->number);
     ++barrier.arrived;
     if (barrier.arrived == goal) {
-        for (Thread* other : barrier.waiting) ready_.push(other);
+        // Learnt now: when they run, the others may have arrived for the next time.
+        if (waits && clocks_ != nullptr) clocks_->leave(number, thread->number);
+        for (Thread* other : barrier.waiting) {
+            if (clocks_ != nullptr) clocks_->leave(number, other->number);
+            ready_.push(other);
+        }
         barrier.waiting.clear();
         barrier.arrived = 0;
     } else if (waits) {
         barrier.waiting.push_back(thread);
         park(Wait::barrier);
     }
-    if (waits && clocks_ != nullptr) clocks_->leave(number, thread->number);
 }
 
 // A barrier is for all threads of the block, and for all of them in the same place.

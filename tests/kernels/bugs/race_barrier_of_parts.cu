@@ -1,6 +1,6 @@
 // problem: subtract_one
 // bug: the box is filled again while the other warp may still be reading it
-// found: race on the __shared__ variable box in hand_over at 9 and 13
+// found: race in hand_over at 9 and 13
 __global__ void hand_over(const float* input, float* output, int N) {
     __shared__ float box[32];
     const int lane = threadIdx.x % 32;
