@@ -145,32 +145,33 @@ def check_text(parameters: tuple[Parameter, ...], namespaces: tuple[str, ...] = 
 
     Only what the C calling convention can see is checked: C linkage, the number of parameters, which are pointers, that
     no struct is returned (its place would be a hidden parameter). `float*` for `const float*`, `long` for `int`, or a
-    number for the result, works in practice and is left alone. `plain` is a function's type without default arguments,
-    which g++ keeps in decltype(solve) and then takes for given twice.
+    number for the result, works in practice and is left alone. `j_plain` is a function's type without default
+    arguments, which g++ keeps in decltype(solve) and then takes for given twice. The names are odd, since the file's
+    macros reach this text.
     """
     expected = ", ".join("true" if p.is_buffer else "false" for p in parameters)
     opened = "".join(f"namespace {name} {{ " for name in namespaces)
     solve = "::".join(("", *namespaces, "solve"))
     return f"""\
 namespace judge_signature {{
-template <class T> struct plain;
-template <class R, class... P> struct plain<R(P...)> {{ using type = R(P...); }};
-template <class R, class... P> struct plain<R(P...) noexcept> {{ using type = R(P...) noexcept; }};
+template <class j_T> struct j_plain;
+template <class j_R, class... j_P> struct j_plain<j_R(j_P...)> {{ using j_type = j_R(j_P...); }};
+template <class j_R, class... j_P> struct j_plain<j_R(j_P...) noexcept> {{ using j_type = j_R(j_P...) noexcept; }};
 }}
-{opened}extern "C" ::judge_signature::plain<decltype(solve)>::type solve;{" }" * len(namespaces)}
+{opened}extern "C" ::judge_signature::j_plain<decltype(solve)>::j_type solve;{" }" * len(namespaces)}
 namespace judge_signature {{
-template <class T> struct pointer {{ static constexpr bool value = false; }};
-template <class T> struct pointer<T*> {{ static constexpr bool value = true; }};
-template <class T> struct pointer<T&> {{ static constexpr bool value = !pointer<T>::value; }};
-template <class... P> struct list {{}};
-template <class R, class... P> list<P...> parameters(R (*)(P...));
-template <class R, class... P> R result(R (*)(P...));
-template <class... P> constexpr int count(list<P...>) {{ return sizeof...(P); }}
-template <bool... E, class... P> constexpr bool kinds(list<P...>) {{
-    if constexpr (sizeof...(E) == sizeof...(P)) return ((E == pointer<P>::value) && ...); else return true; }}
-static_assert(count(decltype(parameters(&{solve})){{}}) == {len(parameters)}, "");
-static_assert(kinds<{expected}>(decltype(parameters(&{solve})){{}}), "");
-static_assert(!__is_class(decltype(result(&{solve}))) && !__is_union(decltype(result(&{solve}))), "");
+template <class j_T> struct j_pointer {{ static constexpr bool j_value = false; }};
+template <class j_T> struct j_pointer<j_T*> {{ static constexpr bool j_value = true; }};
+template <class j_T> struct j_pointer<j_T&> {{ static constexpr bool j_value = !j_pointer<j_T>::j_value; }};
+template <class... j_P> struct j_list {{}};
+template <class j_R, class... j_P> j_list<j_P...> j_parameters(j_R (*)(j_P...));
+template <class j_R, class... j_P> j_R j_result(j_R (*)(j_P...));
+template <class... j_P> constexpr int j_count(j_list<j_P...>) {{ return sizeof...(j_P); }}
+template <bool... j_E, class... j_P> constexpr bool j_kinds(j_list<j_P...>) {{
+    if constexpr (sizeof...(j_E) == sizeof...(j_P)) return ((j_E == j_pointer<j_P>::j_value) && ...); else return true; }}
+static_assert(j_count(decltype(j_parameters(&{solve})){{}}) == {len(parameters)}, "");
+static_assert(j_kinds<{expected}>(decltype(j_parameters(&{solve})){{}}), "");
+static_assert(!__is_class(decltype(j_result(&{solve}))) && !__is_union(decltype(j_result(&{solve}))), "");
 }}
 """
 
@@ -187,9 +188,9 @@ def explain(compiler_output: str, parameters: tuple[Parameter, ...]) -> str | No
         return f'solve is there but mangled: add extern "C", as in {wanted}'
     if line.startswith('extern "C"') and any(words in text for words in ("not declared", "undeclared", "is undefined")):
         return f"there is no function solve: define {wanted}"
-    if line.startswith("static_assert(count"):
+    if line.startswith("static_assert(j_count"):
         return f"solve takes another number of parameters than the problem passes: define {wanted}"
-    if line.startswith("static_assert(kinds"):
+    if line.startswith("static_assert(j_kinds"):
         return (
             f"solve takes a pointer where the problem passes a number, or the reverse, or a reference: define {wanted}"
         )

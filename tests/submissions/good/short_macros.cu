@@ -1,0 +1,40 @@
+// expect: accepted
+// kind: good
+// Macros with the names that templates like to give their parameters.
+#include <cuda_runtime.h>
+#define T 256
+#define P (T / 32)
+#define R 4
+#define E(x) expf(x)
+#define N n
+#define value s[0]
+#define type float
+#define count blockDim.x
+__device__ type block_reduce(type mine, bool maximum) {
+    __shared__ type s[P];
+    for (int offset = 16; offset > 0; offset /= 2) {
+        const type other = __shfl_down_sync(0xffffffff, mine, offset);
+        mine = maximum ? fmaxf(mine, other) : mine + other;
+    }
+    if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int p = 1; p < P; ++p) value = maximum ? fmaxf(value, s[p]) : value + s[p];
+    __syncthreads();
+    mine = value;
+    __syncthreads();
+    return mine;
+}
+__global__ void softmax(const type* input, type* output, int N) {
+    type m = -INFINITY, l = 0;
+#pragma unroll R
+    for (int i = threadIdx.x; i < N; i += count) m = fmaxf(m, input[i]);
+    m = block_reduce(m, true);
+    for (int i = threadIdx.x; i < N; i += count) l += E(input[i] - m);
+    l = block_reduce(l, false);
+    for (int i = threadIdx.x; i < N; i += count) output[i] = E(input[i] - m) / l;
+}
+extern "C" void solve(const type* input, type* output, int N) {
+    softmax<<<1, T>>>(input, output, N);
+    cudaDeviceSynchronize();
+}
