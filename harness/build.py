@@ -29,6 +29,7 @@ ABANDONED_SECONDS = 3600
 
 # How the CUDA-on-CPU layer marks, in the compiler's output, what it does not support.
 UNSUPPORTED_MARKER = "cudacpu: unsupported: "
+CUDACPU_INCLUDE = Path(__file__).parent / "cudacpu" / "include"
 
 # CUDA's names that the layer does not have and that need no header of their own. A misspelt name is none of them.
 LACKING = re.compile(
@@ -286,7 +287,11 @@ def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> Bu
     if UNSUPPORTED_MARKER in output:
         line = next(line for line in output.splitlines() if UNSUPPORTED_MARKER in line)
         feature = line.partition(UNSUPPORTED_MARKER)[2].strip("\"' ")
-        where = re.search(r":(\d+)", line.partition(UNSUPPORTED_MARKER)[0])
+        place = line.partition(UNSUPPORTED_MARKER)[0]
+        if str(CUDACPU_INCLUDE) in place:  # an assertion of the layer's: the compiler says before it what led there
+            led = output.partition(line)[0]
+            place = next(iter(re.findall(rf"{re.escape(source.name)}:\d+", led)[::-1]), "")
+        where = re.search(r":(\d+)", place)
         return BuildError("unsupported", f"line {where[1]}: {feature}" if where else feature, output)
     lacking = LACKING.search(output)
     if lacking:

@@ -168,7 +168,8 @@ template <class j_R, class... j_P> j_list<j_P...> j_parameters(j_R (*)(j_P...));
 template <class j_R, class... j_P> j_R j_result(j_R (*)(j_P...));
 template <class... j_P> constexpr int j_count(j_list<j_P...>) {{ return sizeof...(j_P); }}
 template <bool... j_E, class... j_P> constexpr bool j_kinds(j_list<j_P...>) {{
-    if constexpr (sizeof...(j_E) == sizeof...(j_P)) return ((j_E == j_pointer<j_P>::j_value) && ...); else return true; }}
+    if constexpr (sizeof...(j_E) == sizeof...(j_P)) return ((j_E == j_pointer<j_P>::j_value) && ...);
+    else return true; }}
 static_assert(j_count(decltype(j_parameters(&{solve})){{}}) == {len(parameters)}, "");
 static_assert(j_kinds<{expected}>(decltype(j_parameters(&{solve})){{}}), "");
 static_assert(!__is_class(decltype(j_result(&{solve}))) && !__is_union(decltype(j_result(&{solve}))), "");

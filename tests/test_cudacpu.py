@@ -300,6 +300,15 @@ def test_refused_library_calls(build, line, name):
     assert re.match(f"line 5: .*{name}", str(error.value)), error.value
 
 
+def test_what_the_layer_asserts_is_named_at_the_files_line(build):
+    """Of a template of the layer's own the compiler names the header first."""
+    source = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n__global__ void k(float* out) {\n"
+    tile = "    cg::tiled_partition<64>(cg::this_thread_block()).sync();\n}\n"
+    with pytest.raises(BuildError) as error:
+        build(source + tile)
+    assert (error.value.verdict, str(error.value)) == ("unsupported", "line 4: tiles of more than 32 threads")
+
+
 def test_thrust_without_its_headers(tmp_path):
     """Named as unsupported, with what to install; where the file does not reach it, nothing is said."""
     (tmp_path / "x.cu").write_text("#ifdef WITH\n#include <thrust/sort.h>\n#endif\nstatic_assert(__LINE__ == 4);\n")

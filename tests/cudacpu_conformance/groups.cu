@@ -173,6 +173,20 @@ FEATURE(grid_waits_for_itself) {
     out.expect(expected);
 }
 
+__global__ void tiles_by_number(int* out) {
+    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    const cg::thread_group quad = cg::tiled_partition(warp, 4);
+    quad.sync();
+    out[threadIdx.x] = 10 * quad.size() + quad.thread_rank();
+}
+FEATURE(tiles_by_number) {
+    Output<int> out(64);
+    tiles_by_number<<<1, 64>>>(out);
+    std::vector<int> expected;
+    for (int i = 0; i < 64; ++i) expected.push_back(40 + i % 4);
+    out.expect(expected);
+}
+
 __global__ void idle(int*) {}
 FEATURE(cooperative_launch_that_is_too_large) {
     int* nothing = nullptr;

@@ -1,4 +1,5 @@
 // Mathematical functions within their documented error, and the intrinsics whose bits CUDA defines.
+#include <cuComplex.h>
 #include <float.h>
 
 #include "conformance.h"
@@ -61,6 +62,24 @@ FEATURE(double_precision_functions) {
     out.expect_near({exp(0.7), log(2.3), pow(0.7, 2.3), sin(0.7), 1 / sqrt(2.3), erfc(0.7),
                      fma(0.7, 2.3, 0.7), 0.5 * erfc(-0.7 * sqrt(0.5)), fmod(2.3, 0.7), sqrt(2.3)},
                     5);
+}
+
+__global__ void bessel_and_complex(const float* in, float* out) {
+    const float x = in[0], y = in[1];
+    out[0] = cyl_bessel_i0f(x), out[1] = cyl_bessel_i1f(-0.5f * x);
+    const cuFloatComplex a = make_cuFloatComplex(x, y), b = make_cuComplex(3, -4);
+    const cuFloatComplex product = cuCmulf(a, b), quotient = cuCdivf(a, cuConjf(cuConjf(b)));
+    out[2] = product.x, out[3] = product.y, out[4] = quotient.x, out[5] = quotient.y, out[6] = cuCabsf(b);
+    const cuDoubleComplex sum =
+        cuCfma(cuComplexFloatToDouble(a), make_cuDoubleComplex(0, 1), make_cuDoubleComplex(5, 0));
+    out[7] = cuCrealf(cuComplexDoubleToFloat(sum)),
+    out[8] = static_cast<float>(cuCimag(cuCsub(sum, cuCadd(sum, sum))));
+}
+FEATURE(bessel_and_complex) {
+    Input<float> in({1, 2});
+    Output<float> out(9);
+    bessel_and_complex<<<1, 1>>>(in, out);
+    out.expect_near({1.2660658777520084, -0.2578943053908963, 11, 2, -0.2, 0.4, 5, 3, -1}, 6);
 }
 
 __global__ void exact(const float* in, float* out) {

@@ -125,6 +125,39 @@ FEATURE(symbols) {
     EQUAL(cudaDeviceSynchronize(), cudaSuccess), EQUAL(count, 16);
 }
 
+#if CUDART_VERSION >= 13000 || defined(CUDACPU)
+FEATURE(places_of_managed_memory) {
+    int* data;
+    EQUAL(cudaMallocManaged(&data, 1 << 16), cudaSuccess);
+    const cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
+    EQUAL(cudaMemAdvise(data, 1 << 16, cudaMemAdviseSetReadMostly, device), cudaSuccess);
+    EQUAL(cudaMemPrefetchAsync(data, 1 << 16, device, 0), cudaSuccess);
+    EQUAL(cudaDeviceSynchronize(), cudaSuccess), EQUAL(cudaFree(data), cudaSuccess);
+}
+#endif
+
+FEATURE(default_memory_pool) {
+    cudaMemPool_t pool;
+    int supported = 0;
+    EQUAL(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0), cudaSuccess);
+    EQUAL(supported, 1);
+    EQUAL(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+    unsigned long long kept = ~0ull;
+    EQUAL(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), cudaSuccess);
+    int *first, *second, values[2] = {};
+    EQUAL(cudaMallocAsync(&first, sizeof(int), nullptr), cudaSuccess);
+    EQUAL(cudaMallocFromPoolAsync(&second, sizeof(int), pool, nullptr), cudaSuccess);
+    EQUAL(cudaMemset(first, 1, sizeof(int)) + cudaMemset(second, 2, sizeof(int)), cudaSuccess);
+    EQUAL(cudaMemcpy(values, first, sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+    EQUAL(cudaMemcpy(values + 1, second, sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+    EQUAL(values[0], 0x01010101), EQUAL(values[1], 0x02020202);
+    EQUAL(cudaFreeAsync(first, nullptr) + cudaFreeAsync(second, nullptr), cudaSuccess);
+    EQUAL(cudaDeviceSynchronize(), cudaSuccess);
+    kept = 0;
+    EQUAL(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), cudaSuccess);
+    EQUAL(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
+}
+
 FEATURE(streams_and_events) {
     cudaStream_t first, second;
     cudaEvent_t start, stop, untimed;

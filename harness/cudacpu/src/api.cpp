@@ -73,6 +73,7 @@ cudaDeviceProp h100() {
     p.singleToDoublePrecisionPerfRatio = 2;
     p.cooperativeLaunch = 1;
     p.clusterLaunch = 1;
+    p.memoryPoolsSupported = 1;
     p.sharedMemPerBlockOptin = kSharedMost;
     p.maxBlocksPerMultiProcessor = 32;
     p.reservedSharedMemPerBlock = 1024;
@@ -286,7 +287,7 @@ static bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int*
         case cudaDevAttrReservedSharedMemoryPerBlock:
             return *value = static_cast<int>(p.reservedSharedMemPerBlock), true;
         case cudaDevAttrMemoryPoolsSupported:
-            return *value = 0, true;
+            return *value = p.memoryPoolsSupported, true;
         case cudaDevAttrClusterLaunch:
             return *value = p.clusterLaunch, true;
     }

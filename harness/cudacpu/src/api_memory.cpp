@@ -92,6 +92,28 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, int) {
     return pointer == nullptr ? remember(cudaErrorInvalidValue) : cudaSuccess;
 }
 
+struct CUmemPoolHandle_st {};
+static CUmemPoolHandle_st default_pool;
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+    if (pool == nullptr) return remember(cudaErrorInvalidValue);
+    if (device != 0) return remember(cudaErrorInvalidDevice);
+    *pool = &default_pool;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+    return cudaDeviceGetDefaultMemPool(pool, device);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value) {
+    return pool != &default_pool || value == nullptr ? remember(cudaErrorInvalidValue) : cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+    return pool != &default_pool ? remember(cudaErrorInvalidValue) : cudaSuccess;
+}
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    if (pool != &default_pool) return remember(cudaErrorInvalidValue);
+    return cudaMallocAsync(pointer, bytes, stream);
+}
+
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
     if (free_bytes == nullptr || total_bytes == nullptr) return remember(cudaErrorInvalidValue);
     *total_bytes = kMemoryTotal;

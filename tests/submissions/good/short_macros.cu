@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 #define T 256
 #define P (T / 32)
-#define R 4
+#define R reduced
 #define E(x) expf(x)
 #define N n
 #define value s[0]
@@ -13,8 +13,8 @@
 __device__ type block_reduce(type mine, bool maximum) {
     __shared__ type s[P];
     for (int offset = 16; offset > 0; offset /= 2) {
-        const type other = __shfl_down_sync(0xffffffff, mine, offset);
-        mine = maximum ? fmaxf(mine, other) : mine + other;
+        const type R = __shfl_down_sync(0xffffffff, mine, offset);
+        mine = maximum ? fmaxf(mine, R) : mine + R;
     }
     if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = mine;
     __syncthreads();
@@ -27,7 +27,7 @@ __device__ type block_reduce(type mine, bool maximum) {
 }
 __global__ void softmax(const type* input, type* output, int N) {
     type m = -INFINITY, l = 0;
-#pragma unroll R
+#pragma unroll
     for (int i = threadIdx.x; i < N; i += count) m = fmaxf(m, input[i]);
     m = block_reduce(m, true);
     for (int i = threadIdx.x; i < N; i += count) l += E(input[i] - m);

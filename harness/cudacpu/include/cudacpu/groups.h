@@ -79,6 +79,13 @@ class thread_block : public thread_group {
     friend thread_block this_thread_block();
 };
 inline thread_block this_thread_block() { return {}; }
+// What tiles of more than a warp would need.
+template <unsigned int MaxBlockSize = 1024>
+struct block_tile_memory {};
+template <unsigned int MaxBlockSize>
+thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) {
+    return this_thread_block();
+}
 
 class grid_group {
   public:
@@ -254,6 +261,10 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
         if (rank / size == parent.thread_rank() / size) mask |= rest & (0 - rest);
     }
     return {mask, parent.thread_rank() / size, (parent.size() + size - 1) / size};
+}
+template <unsigned int ParentSize, class Parent>
+coalesced_group tiled_partition(const thread_block_tile<ParentSize, Parent>& parent, unsigned size) {
+    return tiled_partition(coalesced_group(parent.cudacpu_mask(), 0, 1), size);
 }
 inline coalesced_group tiled_partition(const thread_block&, unsigned size) {
     const unsigned first = cudacpu::lane() / size * size;
