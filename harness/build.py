@@ -35,6 +35,7 @@ CUDACPU_INCLUDE = Path(__file__).parent / "cudacpu" / "include"
 LACKING = re.compile(
     r":(\d+):\d+: error: [^\n]*'((?:cudaGraph|cudaMalloc3D|cudaMallocArray|cudaMemcpy3D|cudaMemcpy2D\w*Array"
     r"|cudaMemset3D|cudaMemPool|cudaMallocFromPool|cudaTexture|cudaSurface|cudaArray|cudaStream\w*Capture|cudaIpc"
+    r"|__is(?:Global|Shared|Constant|Local)\b"
     r"|cudaImport|cuda::|cub::(?:Device|Block|Warp|Thread|Cach|Counting|Transform|Constant|Arg|Grid)"
     r"|__v\w+[24]|__nv_fp[46]|__nv_fp8\w*_e8m0)\w*)'[^\n]* (?:was not|has not been) declared"
 )

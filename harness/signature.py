@@ -123,21 +123,32 @@ CODE = re.compile(
 
 
 def namespaces_of_solve(text: str) -> tuple[str, ...]:
-    """The namespaces around the first `solve(` outside of functions, outermost first."""
+    """The namespaces around the `solve(` with C linkage outside of functions, or else the first, outermost first."""
     scopes: list[tuple[str, ...]] = []  # the names that each open brace adds
+    blocks: list[bool] = []  # whether it opens a block of C linkage
+    first: tuple[str, ...] | None = None
+    behind = False  # an `extern "C"`, with no brace between
     linkage = -1  # where an `extern "C"` ended that may have a brace behind it
     for match in CODE.finditer(text):
         token = match[0]
         if match["names"]:
             scopes.append(tuple(re.split(r"\s*::\s*", match["names"])))
+            blocks.append(False)
         elif token == "{":
-            scopes.append(() if linkage >= 0 and not text[linkage : match.start()].strip() else ("",))
+            opens_block = linkage >= 0 and not text[linkage : match.start()].strip()
+            scopes.append(() if opens_block else ("",))
+            blocks.append(opens_block)
         elif token == "}" and scopes:
             scopes.pop()
+            blocks.pop()
         elif match["solve"] and not any(scope == ("",) for scope in scopes):
-            return tuple(name for scope in scopes for name in scope)
+            names = tuple(name for scope in scopes for name in scope)
+            if behind or any(blocks):
+                return names
+            first = names if first is None else first
         linkage = match.end() if match["text"] == "C" else -1
-    return ()
+        behind = match["text"] == "C" or (behind and not match["names"] and token not in "{}")
+    return first or ()
 
 
 def check_text(parameters: tuple[Parameter, ...], namespaces: tuple[str, ...] = ()) -> str:

@@ -158,6 +158,28 @@ FEATURE(default_memory_pool) {
     EQUAL(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
 }
 
+FEATURE(stream_attributes) {
+    cudaStream_t stream;
+    EQUAL(cudaStreamCreate(&stream), cudaSuccess);
+    Input<int> in({7});
+    Output<int> out(1);
+    cudaStreamAttrValue value = {};
+    value.accessPolicyWindow.base_ptr = in.data;
+    value.accessPolicyWindow.num_bytes = sizeof(int);
+    value.accessPolicyWindow.hitRatio = 1;
+    value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+    value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+    EQUAL(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value), cudaSuccess);
+    EQUAL(cudaMemcpyPeerAsync(out.data, 0, in.data, 0, sizeof(int), stream), cudaSuccess);
+    cudaEvent_t event;
+    EQUAL(cudaEventCreate(&event), cudaSuccess);
+    EQUAL(cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault), cudaSuccess);
+    EQUAL(cudaEventSynchronize(event), cudaSuccess);
+    EQUAL(cudaCtxResetPersistingL2Cache(), cudaSuccess);
+    out.expect({7});
+    EQUAL(cudaEventDestroy(event) + cudaStreamDestroy(stream), cudaSuccess);
+}
+
 FEATURE(streams_and_events) {
     cudaStream_t first, second;
     cudaEvent_t start, stop, untimed;

@@ -367,6 +367,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) { return check_stream(stream); 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     return event == nullptr ? remember(cudaErrorInvalidResourceHandle) : check_stream(stream);
 }
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+    return value == nullptr ? remember(cudaErrorInvalidValue) : check_stream(stream);
+}
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     if (function == nullptr) return remember(cudaErrorInvalidValue);
     if (cudaError_t error = check_stream(stream)) return error;

@@ -1,6 +1,6 @@
 // expect: accepted
 // kind: good
-// Macros with the names that templates like to give their parameters.
+// Macros with the names that templates like to give their parameters, and a template in a namespace named solve.
 #include <cuda_runtime.h>
 #define T 256
 #define P (T / 32)
@@ -34,7 +34,11 @@ __global__ void softmax(const type* input, type* output, int N) {
     l = block_reduce(l, false);
     for (int i = threadIdx.x; i < N; i += count) output[i] = E(input[i] - m) / l;
 }
+namespace other {
+template <class Number>
+Number solve(Number x) { return x; }
+}  // namespace other
 extern "C" void solve(const type* input, type* output, int N) {
-    softmax<<<1, T>>>(input, output, N);
+    softmax<<<1, other::solve(T)>>>(input, output, N);
     cudaDeviceSynchronize();
 }

@@ -305,6 +305,14 @@ template <class T>
 cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
     return cudaMallocFromPoolAsync(reinterpret_cast<void**>(pointer), bytes, pool, stream);
 }
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
+                                       cudaStream_t stream) {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
@@ -399,9 +407,40 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 1;
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned = 0) {
+    return cudaEventRecord(event, stream);
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+// How a stream uses the L2 cache changes nothing here.
+enum cudaAccessProperty {
+    cudaAccessPropertyNormal = 0,
+    cudaAccessPropertyStreaming = 1,
+    cudaAccessPropertyPersisting = 2
+};
+struct cudaAccessPolicyWindow {
+    void* base_ptr;
+    size_t num_bytes;
+    float hitRatio;
+    cudaAccessProperty hitProp, missProp;
+};
+enum cudaStreamAttrID {
+    cudaStreamAttributeAccessPolicyWindow = 1,
+    cudaStreamAttributeSynchronizationPolicy = 3,
+    cudaStreamAttributePriority = 8
+};
+union cudaStreamAttrValue {
+    char pad[64];
+    cudaAccessPolicyWindow accessPolicyWindow;
+    int syncPolicy;
+    int priority;
+};
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value);
+inline cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 // ---- kernels --------------------------------------------------------------------------------------------
 

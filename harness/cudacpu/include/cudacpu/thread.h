@@ -57,6 +57,7 @@ CUDACPU_INLINE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_
 // Lets the other threads of the block run.
 void __nanosleep(unsigned int nanoseconds);
 [[noreturn]] void __trap();
+static inline void __prof_trigger(int) {}
 
 // Ends the kernel with cudaErrorAssert, as on a GPU; outside kernels it is the C library's.
 extern "C" [[noreturn]] void cudacpu_assert_fail(const char* expression, const char* file, unsigned line,
