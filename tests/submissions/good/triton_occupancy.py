@@ -15,7 +15,7 @@ CUDA = driver.active.get_current_target().backend == "cuda"
 def rows_kernel(x_ptr, y_ptr, x_stride, y_stride, n_rows, n_cols, BLOCK_SIZE: triton.language.constexpr):
     columns = triton.language.arange(0, BLOCK_SIZE)
     mask = columns < n_cols
-    for row in range(triton.language.program_id(0), n_rows, triton.language.num_programs(0)):
+    for row in triton.language.range(triton.language.program_id(0), n_rows, triton.language.num_programs(0)):
         x = triton.language.load(x_ptr + row * x_stride + columns, mask=mask, other=-float("inf"))
         e = triton.language.exp(x - triton.language.max(x, axis=0))
         triton.language.store(y_ptr + row * y_stride + columns, e / triton.language.sum(e, axis=0), mask=mask)
