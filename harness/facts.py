@@ -49,9 +49,14 @@ MAPPED = -(-SIZE // mmap.PAGESIZE) * mmap.PAGESIZE
 DEVICE_MEMORY, DYNAMIC_SHARED, STATIC_SHARED, FREED_MEMORY = -1, -2, -3, -5
 
 
+def printable(words: str) -> str:
+    """Words without what could harm a terminal or break an output: control characters and lone surrogates."""
+    return "".join(c if c.isprintable() else " " for c in words.encode("utf-8", "replace").decode())
+
+
 def text(field: bytes) -> str:
     """A text field, whatever a broken process may have left in it."""
-    return "".join(c if c.isprintable() else " " for c in field.split(b"\0")[0].decode("utf-8", "replace")).strip()
+    return printable(field.split(b"\0")[0].decode("utf-8", "replace")).strip()
 
 
 def sentences(facts: Facts) -> list[str]:

@@ -44,7 +44,7 @@ from harness.progress import Progress
 from harness.rows import CaseResult, Row
 from harness.server import WORKER_FAILED
 from harness.submission import Submission, as_argument
-from harness.supervisor import MAX_PROCESSES, ForkServer, Reply, WorkerHandle
+from harness.supervisor import MAX_PROCESSES, MAX_THREADS, ForkServer, Reply, WorkerHandle
 
 CALL_SECONDS = 10.0
 COMPILE_SECONDS = 60.0  # more for a worker's first call where it may compile: Triton, or a driver that meets PTX
@@ -63,6 +63,9 @@ CALLS_SECONDS = 60
 
 MAX_CRASHES = 6
 MAX_CRASH_SECONDS = 10.0
+
+WROTE_TO_THE_PIPE = "wrote to the judge's private pipe or closed it"
+WORDS = 2000  # characters of what a worker says, at most
 
 MIRROR_GUARD = 1 << 20  # guard of a host arena that is copied to the device and back
 
@@ -427,8 +430,10 @@ class _Trial:
         self.load_seconds += time.monotonic() - started
         if reply.body.get("loaded"):
             return worker
-        if "failed" in reply.body:
-            failure, text = pair(reply.body["failed"])
+        failure, text = pair(reply.body.get("failed"))
+        if failure == "ipc" and self.arena.kind != "device":  # the worker has not opened any: somebody else says so
+            finding = Finding(rows.RUNTIME_ERROR, f"{WROTE_TO_THE_PIPE} while the file was loaded")
+        elif "failed" in reply.body:
             if failure == "ipc":
                 raise IpcRefused(text)
             verdict = {"memory": rows.OUT_OF_MEMORY, "unsupported": rows.UNSUPPORTED}.get(failure, rows.COMPILE_ERROR)
@@ -563,7 +568,7 @@ class _Trial:
             findings.append(Finding(verdict, text))
             return Observation(findings)
         if "device" in body:
-            findings.append(Finding(rows.RUNTIME_ERROR, str(body["device"])))
+            findings.append(Finding(rows.RUNTIME_ERROR, str(body["device"])[:WORDS]))
             return Observation(findings)
 
         held = body.get("device_bytes", seen.live_bytes)
@@ -581,7 +586,7 @@ class _Trial:
             self.flags.add(rows.PUBLISHED_RULE_DIFFERS)
             if check.difference:
                 self._remark(f"{rows.PUBLISHED_RULE_DIFFERS}: {case.name}: {check.difference}")
-        launch = str(body.get("launch", ""))
+        launch = str(body.get("launch", ""))[:WORDS]
         if launch:
             if f"({CUDA_OUT_OF_MEMORY})" in launch:
                 findings.append(Finding(rows.OUT_OF_MEMORY, f"CUDA says: {launch}"))
@@ -803,7 +808,7 @@ def decide(results: list[CaseResult], flags: set[str], remarks: list[str], optio
 def pair(value: object) -> tuple[str, str]:
     """[kind, text] from a worker, whatever it really sent."""
     if isinstance(value, list) and len(value) == 2:
-        return str(value[0]), str(value[1])[:2000]
+        return str(value[0]), str(value[1])[:WORDS]
     return "exception", "the worker sent a malformed reply"
 
 
@@ -820,13 +825,13 @@ def how_it_ended(
         )
     if reply.outcome == "memory":
         return Finding(rows.OUT_OF_MEMORY, f"used more memory than it may {when}; its processes were killed")
-    if reply.outcome == "processes":
-        text = f"had started more than {MAX_PROCESSES} processes {when}; they were killed"
-        return Finding(rows.RUNTIME_ERROR, text)
+    if reply.outcome in ("processes", "threads"):
+        most = MAX_PROCESSES if reply.outcome == "processes" else MAX_THREADS
+        return Finding(rows.RUNTIME_ERROR, f"had started more than {most} {reply.outcome} {when}; they were killed")
     if reply.outcome == "garbage":
-        return Finding(rows.RUNTIME_ERROR, f"wrote to the judge's private pipe or closed it {when}")
+        return Finding(rows.RUNTIME_ERROR, f"{WROTE_TO_THE_PIPE} {when}")
     seen = worker.facts()
-    last_words = worker.output.strip().splitlines()[-1:]
+    last_words = [facts_module.printable(line) for line in worker.output.strip().splitlines()[-1:]]
     if "bad_alloc" in worker.output[-2000:]:
         return Finding(rows.OUT_OF_MEMORY, f"std::bad_alloc {when}")
     if os.WIFSIGNALED(reply.status) and worker.is_nearly_full:
@@ -839,7 +844,8 @@ def how_it_ended(
         code = os.WEXITSTATUS(reply.status)
         if code == WORKER_FAILED:
             cause = last_words[0][:300] if last_words else "no message"
-            text = f"the worker could not go on {when}, was the judge's private pipe closed? {cause}"
+            why = "the judge's private pipe was closed, or what the worker uses was changed"
+            text = f"the worker could not go on {when} ({why}): {cause}"
             return Finding(rows.RUNTIME_ERROR, text)
         text = f"the process exited with status {code} {when}"
     else:

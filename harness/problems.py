@@ -181,6 +181,8 @@ def _near_twin(n: int, rng: np.random.Generator) -> np.ndarray:
     return x
 
 
+FLT_MAX = float(np.finfo(np.float32).max)
+
 Contents = Callable[[int, np.random.Generator], np.ndarray]
 
 
@@ -214,8 +216,16 @@ OTHER_CONTENTS: dict[str, Contents] = {
 }
 
 
+def _edges(n: int, rng: np.random.Generator) -> np.ndarray:
+    # Where a difference to 1 is 0, of which there are two, or rounds, or vanishes beside the other number.
+    x = rng.standard_normal(n)
+    edges = [1.0, 1 - 2.0**-24, 1 + 2.0**-23, 0.0, -0.0, 2.0**-149, 2.0**24, -(2.0**24), FLT_MAX, -FLT_MAX]
+    x[::2] = rng.permutation(np.resize(edges, len(x[::2])))
+    return x
+
+
 def _fill_vector(case: Case, rng: np.random.Generator) -> Arrays:
-    contents = CONTENTS.get(case.kind) or OTHER_CONTENTS[case.kind]
+    contents = {**CONTENTS, **OTHER_CONTENTS, "edges": _edges}[case.kind]
     return {"input": np.ascontiguousarray(contents(case.sizes["N"], rng), dtype=np.float32)}
 
 
@@ -445,7 +455,7 @@ SUBTRACT_ONE_SIZES = (1, 1023, 1024, 1025, 3072, 100_003)
 
 
 def _subtract_one_cases(seed: int) -> list[Case]:
-    kinds = ("uniform", "normal")
+    kinds = ("uniform", "edges")
     cases = [_vector_case("main", n, kind, i) for n in SUBTRACT_ONE_SIZES for i, kind in enumerate(kinds)]
     return [*cases, again(cases[-2])]
 

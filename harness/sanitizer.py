@@ -329,6 +329,7 @@ def _run(
             "timeout": f"no end after {SANITIZE_SECONDS:.0f} s",
             "memory": "the call used more memory than it may",
             "processes": "the call started too many processes",
+            "threads": "the call started too many threads",
         }[ended.outcome]
     elif ended.status == SOLVE_FAILED:
         trouble = f"the call failed: {last}"

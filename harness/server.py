@@ -2,7 +2,8 @@
 
 Importing torch costs seconds, a fork milliseconds. The server never touches CUDA (a CUDA context does not survive a
 fork) and starts no threads. It is the subreaper of everything below it: whatever a submission leaves running ends up as
-its child and is killed.
+its child and is killed. Above it is a keeper, the process that was started, which does nothing but wait: when the
+server has ended, by itself or by a submission, or is to end though it has been stopped, it kills what is left below.
 
 Run as `python -m harness.server DESCRIPTOR SCRATCH MODULE...`; the judge speaks over the socket DESCRIPTOR. In the
 directory SCRATCH lie submissions' temporary files; it goes when the server ends. A request is one JSON message:
@@ -10,7 +11,7 @@ directory SCRATCH lie submissions' temporary files; it goes when the server ends
 "command" is of that program instead of a worker, for a solve that runs under a tool. (A server that could not import a
 module answers the first spawn with {"failed": "..."} and is gone.) When a worker has ended and its process group is
 gone, its wait status is written to the exit pipe that came with its spawn. The judge's end of the socket closed, for
-whatever reason, ends the server and everything below it.
+whatever reason, ends the server and everything below it; so does SIGTERM, sent to the keeper.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ import importlib
 import json
 import os
 import selectors
-import shutil
 import signal
 import socket
 import struct
 import sys
+import time
 import traceback
+from collections.abc import Container
 from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 MESSAGE_BYTES = 1 << 16
+
+REAP_SECONDS = 0.001  # between two looks at processes that have been killed and are not gone yet
 
 # A worker's exit status when it could not go on, EX_SOFTWARE: most often the submission has closed its pipe.
 WORKER_FAILED = 70
@@ -43,6 +47,49 @@ DESCRIPTORS = ("output", "exit", "requests", "replies", "facts", "arena")
 
 def prctl(option: int, value: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def kill_children(spared: Container[int] = ()) -> None:
+    """Kills and reaps this process's children, but those in `spared`, and what becomes its child by that.
+
+    All are killed before any is waited for, and none is waited for by itself: one that another of them traces can be
+    reaped only when that other one has gone.
+    """
+    while True:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            children = [pid for pid in map(int, file.read().split()) if pid not in spared]
+        if not children:
+            return
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+        reaped = [pid for pid in children if os.waitpid(pid, os.WNOHANG)[0]]
+        if not reaped:
+            time.sleep(REAP_SECONDS)
+
+
+def remove_tree(top: str) -> None:
+    """Removes a directory and what is in it, as far as it can, whatever a submission has made of it.
+
+    Directories are moved up to the top before they are looked into, so that however deep they are nested no path
+    becomes too long and nothing recurses. What cannot be removed is left: there is nobody who could do more.
+    """
+    found, unused = [top], os.urandom(8).hex()
+    for directory in found:  # it grows meanwhile
+        with suppress(OSError):
+            os.chmod(directory, 0o700)
+            with os.scandir(directory) as entries:
+                for entry in list(entries):
+                    with suppress(OSError):
+                        if entry.is_dir(follow_symlinks=False):
+                            os.chmod(entry.path, 0o700)
+                            moved = os.path.join(top, f"{unused} {len(found)}")
+                            os.rename(entry.path, moved)
+                            found.append(moved)
+                        else:
+                            os.unlink(entry.path)
+    for directory in reversed(found):
+        with suppress(OSError):
+            os.rmdir(directory)
 
 
 TEMPORARY = "tmp"  # in the scratch directory
@@ -129,6 +176,7 @@ class Server:
             os.kill(pid, signal.SIGKILL)  # by itself, too: it may have moved to another group
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
+            kill_children(spared=self.exit_pipes)  # one that traces the worker would keep its end to itself
 
     def reap(self) -> None:
         while True:
@@ -142,7 +190,7 @@ class Server:
             if pid in self.exit_pipes:
                 self.kill(pid)  # the rest of its group; the group's number cannot be reused before the wait below
                 _, status = os.waitpid(pid, 0)
-                self.kill_orphans()
+                kill_children(spared=self.exit_pipes)  # what it has left behind
                 pipe = self.exit_pipes.pop(pid)
                 if not self.exit_pipes:
                     self.clear_temporary()
@@ -154,33 +202,16 @@ class Server:
 
     def clear_temporary(self) -> None:
         """Removes what submissions have left where temporary files go."""
-        if os.path.islink(self.temporary) or os.path.isfile(self.temporary):
-            os.unlink(self.temporary)  # whatever a submission has put in its place
-        if not os.path.isdir(self.temporary) or os.listdir(self.temporary):
-            shutil.rmtree(self.temporary, ignore_errors=True)
-            os.makedirs(self.temporary, exist_ok=True)
-
-    def kill_orphans(self) -> None:
-        """Kills and reaps children that are no workers: what ended workers left behind, their descendants with them."""
-        while True:
-            with open(f"/proc/self/task/{os.getpid()}/children") as file:
-                orphans = [pid for pid in map(int, file.read().split()) if pid not in self.exit_pipes]
-            if not orphans:
-                return
-            for pid in orphans:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)  # its own children become ours: hence the loop
-
-    def kill_all(self) -> None:
-        for pid in list(self.exit_pipes):
-            self.kill(pid)
-        self.exit_pipes.clear()
-        self.kill_orphans()
+        if os.path.islink(self.temporary) or not os.path.isdir(self.temporary):
+            with suppress(FileNotFoundError):
+                os.unlink(self.temporary)  # whatever a submission has put in its place
+        else:
+            remove_tree(self.temporary)
+        os.makedirs(self.temporary, exist_ok=True)
 
 
-def main() -> None:
-    connection, scratch = socket.socket(fileno=int(sys.argv[1])), sys.argv[2]
-    for module in sys.argv[3:]:
+def serve(connection: socket.socket, scratch: str, modules: list[str]) -> None:
+    for module in modules:
         try:
             importlib.import_module(module)
         except Exception as error:  # whatever a broken installation raises: the judge says it in a sentence
@@ -190,15 +221,45 @@ def main() -> None:
     # the midst of a series of timed calls, and make its pages the worker's own.
     gc.freeze()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    # A submission may have stopped it when its judge is killed: woken, it sees the end of the socket.
-    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
     server = Server(connection, scratch)
     try:
         server.run()
+    except OSError as error:  # a submission has taken its descriptors (prlimit(2)), say: the judge starts another one
+        print(f"a fork server could not go on, another one takes its place: {error}", file=sys.stderr)
     finally:
-        server.kill_all()
-        shutil.rmtree(scratch, ignore_errors=True)
         gc.unfreeze()  # else nanobind takes all that Triton has registered for leaks, and says so
+
+
+AWAITED = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP)  # by the keeper; SIGHUP means that the judge may have gone
+
+
+def keep(server: int, judge: int) -> None:
+    """Waits for the server's end, or until it is to end; then kills whatever of it, or below it, is left."""
+    while True:
+        told = signal.sigwait(AWAITED)
+        has_ended = os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if told == signal.SIGTERM or has_ended or os.getppid() != judge:
+            kill_children()
+            return
+
+
+def main() -> None:
+    connection, scratch, judge = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], os.getppid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    # The server sees the judge's end by that of the socket, unless it has been stopped.
+    prctl(PR_SET_PDEATHSIG, signal.SIGHUP)
+    server = os.fork()
+    if server == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        serve(connection, scratch, sys.argv[3:])
+        return
+    connection.close()  # else nobody would see the server's end
+    try:
+        keep(server, judge)
+    finally:
+        remove_tree(scratch)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ OUTPUT_BYTES_KEPT = 16 << 10
 REPLY_BYTES = 16 << 20  # no honest reply is longer
 WATCH_SECONDS = 0.1  # how often memory and processes are looked at
 MAX_PROCESSES = 512  # of a submission at a time: more than any pool of workers
+MAX_THREADS = 8192  # of all these processes: a system runs out of them before it runs out of memory
 START_SECONDS = 120.0  # for the server to import torch and answer its first spawn
 ANSWER_SECONDS = 0.3  # for a worker whose time is up to say where it is
 SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
@@ -40,9 +42,9 @@ SERVER_SECONDS = 10.0  # for the server to see a killed worker's end
 class Reply:
     """How a request ended.
 
-    `outcome` is "answered", "timeout", "memory" or "processes" (killed for its size, for how many it had started),
-    "ended" (the process is gone; `status` is its wait status) or "garbage" (what came over the private pipe was not a
-    reply). `body` is the reply, else empty.
+    `outcome` is "answered", "timeout", "memory", "processes" or "threads" (killed for its size, for how many it had
+    started), "ended" (the process is gone; `status` is its wait status) or "garbage" (what came over the private pipe
+    was not a reply). `body` is the reply, else empty.
     """
 
     outcome: str
@@ -58,10 +60,10 @@ class ForkServer:
     """
 
     def __init__(self, backend: str, modules: tuple[str, ...]) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="solve-judge-", ignore_cleanup_errors=True)
-        self.folder = Path(self._scratch.name) / "judge"
+        self._scratch = tempfile.mkdtemp(prefix="solve-judge-")
+        self.folder = Path(self._scratch) / "judge"
         self.folder.mkdir()
-        self._environment = {**os.environ, "TMPDIR": os.path.join(self._scratch.name, server.TEMPORARY)}
+        self._environment = {**os.environ, "TMPDIR": os.path.join(self._scratch, server.TEMPORARY)}
         # The server must stay single-threaded, and workers must not start with a pool of BLAS threads.
         self._environment.setdefault("OPENBLAS_NUM_THREADS", "1")
         root = str(Path(__file__).parent.parent)
@@ -71,13 +73,14 @@ class ForkServer:
         else:
             self._environment.pop("TRITON_INTERPRET", None)
         self._modules = modules
+        self.running: dict[int, str] = {}  # by worker: what runs in it
         self._start()
 
     def _start(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(START_SECONDS)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.server", str(theirs.fileno()), self._scratch.name, *self._modules],
+            [sys.executable, "-P", "-m", "harness.server", str(theirs.fileno()), self._scratch, *self._modules],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -91,7 +94,7 @@ class ForkServer:
 
     def __exit__(self, *_: object) -> None:
         self._stop()
-        self._scratch.cleanup()
+        server.remove_tree(self._scratch)  # where nobody was left to do it
 
     def _stop(self) -> None:
         self._socket.close()
@@ -101,9 +104,14 @@ class ForkServer:
             self.end()
 
     def end(self) -> None:
-        """Ends the server, whatever state it is in; the next `spawn` starts another one."""
-        self._process.kill()
-        self._process.wait()
+        """Ends the server and all below it, whatever state they are in; the next `spawn` starts another one."""
+        for number in (signal.SIGTERM, signal.SIGCONT):  # its keeper may have been stopped
+            self._process.send_signal(number)
+        try:
+            self._process.wait(SERVER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def spawn(self, task: dict, descriptors: list[int]) -> int:
         answer = self._ask(task, descriptors)
@@ -115,6 +123,7 @@ class ForkServer:
         body = json.loads(answer or '{"failed": "the fork server ended without a word"}')
         if "failed" in body:
             raise UsageError(f"no worker can be started: {body['failed']}; pip install torch triton may mend it")
+        self.running[body["pid"]] = task.get("path", "")
         return body["pid"]
 
     def _ask(self, task: dict, descriptors: list[int]) -> bytes:
@@ -128,6 +137,15 @@ class ForkServer:
         except OSError:  # it has gone, or has been stopped and does not answer
             self.end()
             return b""
+
+    def family(self, worker: int) -> dict[int, int]:
+        """A worker with all that it has started, also what has left its group and whose parents have ended.
+
+        A number of threads for each process.
+        What has become the server's child is the worker's own as long as all workers run the same file.
+        """
+        others = self.running.keys() - {worker}
+        return _family(worker, others, self._process.pid if len(set(self.running.values())) == 1 else None)
 
     def kill(self, pid: int) -> None:
         with suppress(OSError):  # the server has ended, and every worker with it
@@ -174,8 +192,12 @@ class _Process:
             if not _is_readable(self.exit, SERVER_SECONDS):
                 self._fork_server.end()  # a submission has stopped it; its workers die with it
             data = os.read(self.exit, 4)
-            # An end of file means that the server itself has ended, and has killed its workers before.
-            self.status = struct.unpack("i", data)[0] if len(data) == 4 else int(signal.SIGKILL)
+            if len(data) == 4:
+                self.status = struct.unpack("i", data)[0]
+            else:  # the server itself has ended
+                self._fork_server.end()
+                self.status = int(signal.SIGKILL)
+            self._fork_server.running.pop(self.pid, None)
             self.drain_output()
         return self.status
 
@@ -191,12 +213,14 @@ class _Process:
             self.kept += data[: OUTPUT_BYTES_KEPT - len(self.kept)]
 
     def excess(self) -> str:
-        """What it, with all it started, has too much of: "memory", "processes" or ""; looked at now and then."""
+        """What it has too much of with all it started, seen now and then: "memory", "processes", "threads" or ""."""
         if time.monotonic() <= self._next_look:
             return ""
-        family = _family(self.pid)
+        family = self._fork_server.family(self.pid)
         if len(family) > MAX_PROCESSES:
             return "processes"
+        if sum(family.values()) > MAX_THREADS:
+            return "threads"
         self.resident = _resident_bytes(family) or self.resident
         # What processes share since a fork counts in each of them. To divide it among them takes the kernel a while.
         is_too_much = self.resident > self._memory_bytes and (
@@ -208,7 +232,7 @@ class _Process:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: `outcome` is "ended", "timeout", "memory" or "processes".
+    """How a program ended: `outcome` is "ended", "timeout", "memory", "processes" or "threads".
 
     `status` is its exit status, negative a signal; `output` what it printed, the first part of it.
     """
@@ -413,9 +437,9 @@ def _is_readable(descriptor: int, seconds: float) -> bool:
 
 
 def _clean(value: Any) -> Any:
-    """A reply without what could harm a terminal or break an output: control characters and lone surrogates."""
+    """A reply whose words are printable."""
     if isinstance(value, str):
-        return "".join(c if c.isprintable() else " " for c in value.encode("utf-8", "replace").decode())
+        return facts.printable(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
@@ -423,31 +447,38 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _family(worker: int) -> list[int]:
-    """A worker, its process group and their descendants in other groups."""
-    parents, groups = {}, {}
+def _family(worker: int, others: Collection[int], keeper: int | None) -> dict[int, int]:
+    """A worker, its process group and their descendants in other groups, with how many threads each has.
+
+    `others` are workers that it has not started. With the `keeper` of a fork server also what is below that server, and
+    below none of the others.
+    """
+    parents, groups, threads = {}, {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
-            # Behind the command, which may hold spaces and parentheses: state, parent, group.
+            # Behind the command, which may hold spaces and parentheses: state, parent, group, ...
             fields = file.read().rpartition(b")")[2].split()
-            parents[int(name)], groups[int(name)] = int(fields[1]), int(fields[2])
+            parents[int(name)], groups[int(name)], threads[int(name)] = int(fields[1]), int(fields[2]), int(fields[17])
+    server = next((pid for pid, parent in parents.items() if parent == keeper), None)
 
     def belongs(pid: int | None) -> bool:
-        while pid in parents:
+        while pid in parents and pid != server:
             if pid == worker or groups[pid] == worker:
                 return True
+            if pid in others or groups[pid] in others:
+                return False
             pid = parents[pid]
-        return False
+        return pid is not None and pid == server
 
-    return list(filter(belongs, list(parents)))
+    return {pid: threads[pid] for pid in parents if pid != server and belongs(pid)}
 
 
-def _resident_bytes(family: list[int]) -> int:
+def _resident_bytes(family: Iterable[int]) -> int:
     """Resident bytes of processes, without files."""
     return sum(_kilobytes(pid, "status", (b"RssAnon", b"RssShmem")) for pid in family) * 1024
 
 
-def _proportional_bytes(family: list[int]) -> int:
+def _proportional_bytes(family: Iterable[int]) -> int:
     """The same, a page that several share divided among them."""
     return sum(_kilobytes(pid, "smaps_rollup", (b"Pss_Anon", b"Pss_Shmem")) for pid in family) * 1024
 

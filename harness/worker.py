@@ -218,6 +218,14 @@ def line_in(path: str, error: BaseException) -> str:
 
 
 def describe(path: str, error: BaseException) -> Failure:
+    try:
+        return _describe(path, error)
+    except BaseException:  # the words of a submission's exception are its own code, which may exit, too
+        name = type.__dict__["__name__"].__get__(type(error))  # whatever its metaclass says
+        return Failure("exception", f"{line_in(path, error)}{name}: it raised another one when asked for its words")
+
+
+def _describe(path: str, error: BaseException) -> Failure:
     cause = root_cause(error)
     where = line_in(path, cause) or line_in(path, error)
     name = type(cause).__name__

@@ -15,7 +15,7 @@ from harness.arena import HostArena
 from harness.errors import UsageError
 from harness.judge import placement
 from harness.problems import PROBLEMS, Case
-from harness.server import DESCRIPTORS, TEMPORARY, WORKER_FAILED, Server
+from harness.server import DESCRIPTORS, TEMPORARY, WORKER_FAILED, Server, remove_tree
 from harness.supervisor import OUTPUT_BYTES_KEPT, ForkServer, WorkerHandle, run_program
 from harness.worker import FILE_BYTES
 
@@ -56,11 +56,11 @@ def arena():
 def start(server, arena, tmp_path):
     """start(body, top="") -> a context manager: a worker for a solve with that body."""
 
-    def worker(body, top="", memory_bytes=MEMORY_BYTES):
+    def worker(body, top="", memory_bytes=MEMORY_BYTES, name="solve.py"):
         return WorkerHandle(
             server,
             backend="cpu",
-            path=write(tmp_path, body, top),
+            path=write(tmp_path, body, top, name),
             library=None,
             runtime=None,
             parameters=SOFTMAX.parameters,
@@ -71,9 +71,9 @@ def start(server, arena, tmp_path):
     return worker
 
 
-def write(directory, body, top=""):
+def write(directory, body, top="", name="solve.py"):
     lines = "".join(f"    {line}\n" for line in body.splitlines())
-    path = directory / "solve.py"
+    path = directory / name
     prelude = PRELUDE.replace("HERE", f"Path({str(directory)!r})")
     path.write_text(f"{prelude}{top}\ndef solve(input, output, N):\n{lines}")
     return path
@@ -183,6 +183,23 @@ def test_an_end_in_a_call_is_told_with_its_status(start, body, signalled, status
         assert os.WIFSIGNALED(reply.status) == signalled
         assert (os.WTERMSIG if signalled else os.WEXITSTATUS)(reply.status) == status
         assert not worker.alive
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        "class E(Exception):\n    __str__ = lambda self: 1 / 0",
+        "class E(Exception):\n    __str__ = lambda self: exit(0)",
+        "class M(type):\n    __name__ = property(lambda self: 1 / 0)\nclass E(Exception, metaclass=M): pass",
+    ],
+    ids=["words that raise", "words that exit", "a name that raises"],
+)
+def test_an_exception_without_words_is_told_all_the_same_and_the_worker_goes_on(start, top):
+    with start("raise E", top) as worker:
+        for reply in (ask(worker), worker.request(REQUEST, LONG)):
+            kind, text = reply.body["raised"]
+            assert kind == "exception"
+            assert text.startswith("line ") and ": E: it raised another one" in text
 
 
 def test_a_worker_that_has_ended_does_not_answer_the_next_request(start):
@@ -300,6 +317,31 @@ def test_so_many_processes_at_a_time_and_no_more(start, monkeypatch):
             assert ask(worker, seconds=1 if outcome == "timeout" else LONG).outcome == outcome
 
 
+def test_daemons_count_unless_a_worker_of_another_file_may_have_started_them(start, monkeypatch):
+    monkeypatch.setattr(supervisor, "MAX_PROCESSES", 6)
+    body = (
+        "for _ in range(6):\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        os.fork() and os._exit(0)\n"
+        "        hang()\n"
+        "    os.wait()\n"
+        "hang()"
+    )
+    with start(body) as worker:
+        assert ask(worker).outcome == "processes"
+    with start("pass", name="other.py") as other, start(body) as worker:
+        assert ask(other).outcome == "answered"
+        assert ask(worker, seconds=1).outcome == "timeout"
+
+
+def test_so_many_threads_at_a_time_and_no_more(start, monkeypatch):
+    monkeypatch.setattr(supervisor, "MAX_THREADS", 20)
+    for threads, outcome in ((10, "timeout"), (20, "threads")):
+        with start(f"for _ in range({threads}): threading.Thread(target=hang).start()\nhang()") as worker:
+            assert ask(worker, seconds=0.5 if outcome == "timeout" else LONG).outcome == outcome
+
+
 def test_a_file_becomes_no_larger_than_the_limit(start, tmp_path):
     body = f"os.truncate(os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_RDWR), {{}})"
     with start(body.format(FILE_BYTES)) as worker:
@@ -320,7 +362,7 @@ def test_temporary_files_go_with_the_last_worker(server, start):
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.parametrize("instead", ["os.symlink(str(HERE), at)", "open(at, 'w').close()", "pass"])
+@pytest.mark.parametrize("instead", ["os.symlink(str(HERE), at)", "open(at, 'w').close()", "os.mkfifo(at)", "pass"])
 def test_the_place_of_temporary_files_is_there_for_the_next_worker_whatever_becomes_of_it(
     server, start, tmp_path, instead
 ):
@@ -331,6 +373,31 @@ def test_the_place_of_temporary_files_is_there_for_the_next_worker_whatever_beco
         assert "raised" not in ask(worker).body
         assert len(list((server.folder.parent / TEMPORARY).iterdir())) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["solve.py"]
+
+
+def test_whatever_lies_in_a_directory_it_is_removed_and_nothing_else(tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    top = tmp_path / "top"
+    top.mkdir()
+    (top / "link").symlink_to(kept)
+    os.mkfifo(top / "fifo")
+    (top / "moved 1").mkdir()
+    (top / "moved 1" / "file").touch()
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(top)
+        for _ in range(1200):  # deeper than Python recurses, and its path is longer than any that may be named
+            os.mkdir("nested")
+            os.chdir("nested")
+        os.mkdir("locked", 0)
+    finally:
+        os.fchdir(before)
+        os.close(before)
+    remove_tree(str(top))
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "file").exists()
 
 
 @pytest.mark.timeout(60)
@@ -443,6 +510,72 @@ def test_a_solve_that_kills_the_server_ends_its_own_worker_and_the_next_one_star
         path = write(tmp_path, "pass")
         with WorkerHandle(fork_server, path=path, memory_bytes=MEMORY_BYTES, **common) as worker:
             assert ask(worker).outcome == "answered"
+
+
+def begin(fork_server, arena, path):
+    """A worker of a fork server of the test's own, which has imported nothing; what it does, it does while it loads."""
+    common = {"backend": "cpu", "library": None, "runtime": None, "parameters": SOFTMAX.parameters}
+    return WorkerHandle(fork_server, path=path, arena=arena, memory_bytes=MEMORY_BYTES, **common)
+
+
+@pytest.mark.parametrize(("number", "outcome"), [("SIGKILL", "ended"), ("SIGSTOP", "timeout")])
+def test_nothing_lives_on_of_a_file_that_ends_or_stops_the_server(arena, tmp_path, monkeypatch, number, outcome):
+    monkeypatch.setattr(supervisor, "SERVER_SECONDS", 2.0)
+    top = (
+        "import ctypes\n"
+        "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\n"  # PR_SET_PDEATHSIG: it shall not die with its parent
+        "leave('worker', os.getpid())\n"
+        "leave('stray', subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)\n"
+        f"os.kill(os.getppid(), signal.{number})\n"
+        "hang()"
+    )
+    with ForkServer("cpu", ()) as fork_server, begin(fork_server, arena, write(tmp_path, "pass", top)) as worker:
+        pids = noted(tmp_path, "worker", "stray")
+        assert worker.wait_loaded(LONG if outcome == "ended" else 0.5).outcome == outcome
+        assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_process_that_traces_the_others_keeps_nobody_from_seeing_their_end(server, start, tmp_path):
+    body = (
+        "import ctypes\n"
+        "libc, me, (reading, writing) = ctypes.CDLL(None), os.getpid(), os.pipe()\n"
+        "may_be_traced = lambda: libc.prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)\n"  # PR_SET_PTRACER
+        "may_be_traced()\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        may_be_traced()\n"
+        "        os.write(writing, b'%d' % os.getpid())\n"
+        "        hang()\n"
+        "    if os.fork() == 0:\n"
+        "        seize = lambda pid: libc.ptrace(0x4206, pid, None, None)\n"
+        "        refused = seize(me) or seize(int(os.read(reading, 20)))\n"
+        "        leave('tracer', 0 if refused else os.getpid())\n"
+        "        hang()\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "hang()"
+    )
+    before = server._process.pid
+    with start(body) as worker:
+        assert ask(worker, seconds=1).outcome == "timeout"
+    (tracer,) = noted(tmp_path, "tracer")
+    if tracer == 0:
+        pytest.skip("ptrace(2) is not allowed here")
+    assert not Path(f"/proc/{tracer}").exists()
+    with start("pass") as worker:
+        assert ask(worker).outcome == "answered"
+    assert server._process.pid == before, "the server waited for a traced process, and had to be ended"
+
+
+def test_a_server_whose_descriptors_are_taken_says_so_and_another_one_starts(arena, tmp_path, capfd):
+    top = "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))"
+    with ForkServer("cpu", ()) as fork_server:
+        for each in (top, ""):
+            with begin(fork_server, arena, write(tmp_path, "pass", each)) as worker:
+                assert worker.wait_loaded(LONG).body.get("loaded")
+    said = capfd.readouterr().err
+    assert said.startswith("a fork server could not go on, another one takes its place: ") and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("ended", [False, True])
