@@ -20,11 +20,16 @@ from pathlib import Path
 import platformdirs
 
 from harness.errors import UsageError
+from harness.facts import printable
 from harness.locks import locked
 from harness.signature import Parameter, explain, write_check
 
 PACKAGE = Path(__file__).parent
 COMPILE_SECONDS = 180
+COMPILER_BYTES = 8 << 30  # of memory
+COMPILER_FILE_BYTES = 1 << 30  # and of each file that a compiler writes
+COMPILER_OUTPUT_BYTES = 4 << 20  # of what it prints are read
+SENTENCE = 1000  # characters of what it says, at most
 ABANDONED_SECONDS = 3600
 
 # How the CUDA-on-CPU layer marks, in the compiler's output, what it does not support.
@@ -39,6 +44,13 @@ LACKING = re.compile(
     r"|cudaImport|cuda::|cub::(?:Device|Block|Warp|Thread|Cach|Counting|Transform|Constant|Arg|Grid)"
     r"|__v\w+[24]|__nv_fp[46]|__nv_fp8\w*_e8m0)\w*)'[^\n]* (?:was not|has not been) declared"
 )
+
+# What compilers, assemblers and linkers say when their limits are reached.
+OUT_OF_MEMORY = re.compile(
+    r"out of memory allocating \d+ bytes|virtual memory exhausted: |memory exhausted$|LLVM ERROR: out of memory",
+    re.MULTILINE,
+)
+FILE_TOO_LARGE = re.compile(r"\bFile (?:size limit exceeded|too large)")
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class BuildError(Exception):
     """A file did not compile. `verdict` is compile-error or unsupported, `output` what the compiler printed."""
 
     def __init__(self, verdict: str, message: str, output: str = "") -> None:
-        super().__init__(message)
+        super().__init__(printable(message)[:SENTENCE])
         self.verdict = verdict
         self.output = output
 
@@ -214,7 +226,7 @@ def build_file(source: Path, backend: str, parameters: tuple[Parameter, ...], to
         write_check(parameters, work, source)
         places = {"@SOURCE@": source, "@LIBRARY@": _library(entry, source), "@WORK@": work}
         for command in tools.commands[backend]:
-            _run([_fill(word, places) for word in command], source, parameters)
+            _run([_fill(word, places) for word in command], source, parameters, work)
         included = {path: _digest(Path(path).read_bytes()) for path in _read_depfile(work / "depfile")}
         (entry / "included.json").write_text(json.dumps(included))
         final = entries / _digest(json.dumps(included))
@@ -263,28 +275,45 @@ def _read_depfile(path: Path) -> list[str]:
     return sorted({name for name in names if not Path(name).is_relative_to(path.parent)})
 
 
-def _run(command: list[str], source: Path, parameters: tuple[Parameter, ...]) -> None:
-    # English messages, whatever the user's language: some of them are recognised below.
-    environment = {**os.environ, "LC_ALL": "C"}
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        output = process.communicate(timeout=COMPILE_SECONDS)[0].decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        process.communicate()
-        raise BuildError("compile-error", f"the compiler took longer than {COMPILE_SECONDS} s") from None
+def _run(command: list[str], source: Path, parameters: tuple[Parameter, ...], scratch: Path) -> None:
+    # English messages, whatever the user's language: some of them are recognised below. What a compiler that is killed
+    # leaves of temporary files goes with `scratch`.
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": os.fspath(scratch)}
+    limits = 'ulimit -d "$1" && ulimit -f "$2" && shift 2 && exec "$@"'
+    # A file takes what it prints: so that is limited, too, and nobody has to read it while it comes.
+    with tempfile.TemporaryFile(dir=scratch) as printed:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", limits, "sh", f"{_compiler_bytes() >> 10}", f"{COMPILER_FILE_BYTES >> 9}", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout=COMPILE_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+            raise BuildError("compile-error", f"the compiler took longer than {COMPILE_SECONDS} s") from None
+        printed.seek(0)
+        output = printed.read(COMPILER_OUTPUT_BYTES).decode("utf-8", "replace")
     if process.returncode != 0:
         raise _explain(output, source, parameters)
 
 
+def _compiler_bytes() -> int:
+    """The memory that a process of a compiler may take: a file may ask for any."""
+    return min(COMPILER_BYTES, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+
+
 def _explain(output: str, source: Path, parameters: tuple[Parameter, ...]) -> BuildError:
+    if OUT_OF_MEMORY.search(output):
+        sentence = f"the compiler took more than the {_compiler_bytes() / 2**30:.0f} GiB of memory that it may"
+        return BuildError("compile-error", sentence, output)
+    if FILE_TOO_LARGE.search(output):
+        sentence = f"the compiler wrote a file of more than {COMPILER_FILE_BYTES / 2**30:.0f} GiB"
+        return BuildError("compile-error", sentence, output)
     if UNSUPPORTED_MARKER in output:
         line = next(line for line in output.splitlines() if UNSUPPORTED_MARKER in line)
         feature = line.partition(UNSUPPORTED_MARKER)[2].strip("\"' ")

@@ -107,13 +107,14 @@ def c_declaration(parameters: tuple[Parameter, ...]) -> str:
     return f"void solve({', '.join(p.c_text for p in parameters)})"
 
 
-# Comments and literals, which the search below steps over, and what it looks at.
+# Comments and literals, which the search below steps over, and what it looks at. One that is not closed goes on to the
+# end, or else many of them would take time by the square of their number.
 CODE = re.compile(
     r"""
-    //(?:\\\n|[^\n])* | /\*.*?\*/
-    | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
-    | "(?P<text>(?:\\.|[^"\\\n])*)"
-    | '(?:\\.|[^'\\\n])*'
+    //(?:\\\n|[^\n])* | /\*(?:.*?\*/|.*)
+    | R"(?P<mark>[^()\\\s]{0,16})\((?:.*?\)(?P=mark)"|.*)
+    | "(?P<text>(?:\\.|[^"\\\n])*)"?
+    | '(?:\\.|[^'\\\n]){0,16}'
     | \b(?:inline\s+)?namespace\s+(?P<names>\w+(?:\s*::\s*\w+)*)\s*\{
     | (?P<solve>\bsolve\s*\()
     | [{}]

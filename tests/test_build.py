@@ -18,7 +18,7 @@ import pytest
 from harness import build
 from harness.build import BuildError, build_file
 from harness.errors import UsageError
-from harness.signature import VECTOR
+from harness.signature import VECTOR, namespaces_of_solve
 
 ROOT = Path(__file__).parent.parent
 
@@ -429,6 +429,41 @@ def test_a_compiler_that_hangs_is_ended_with_all_its_processes(tools, tmp_path, 
     deadline = time.monotonic() + 30
     while is_running(int(note.read_text())):
         assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize(
+    ("top", "limit", "value", "says"),
+    [
+        ('#include "/dev/zero"', "COMPILER_BYTES", 1 << 29, r"^the compiler took more than the 0 GiB of memory"),
+        ("char big[2 << 20] = {1};", "COMPILER_FILE_BYTES", 1 << 20, r"^the compiler wrote a file of more than 0 GiB"),
+        ("#error " + "x" * 5000, "SENTENCE", 1000, r"^solve\.cu:1:2: error: #error x{900,}$"),
+        ("#error \x1b[31mred \x07", "SENTENCE", 1000, r"^solve\.cu:1:2: error: #error  \[31mred *$"),
+    ],
+    ids=["memory", "file", "long words", "a terminal's words"],
+)
+def test_a_compiler_is_limited_in_all_that_it_takes_and_says(tools, tmp_path, monkeypatch, top, limit, value, says):
+    monkeypatch.setattr(build, limit, value)
+    path = write(tmp_path, f"{top}\n{DOUBLES}", name="solve.cu")
+    with pytest.raises(BuildError, match=says) as raised:
+        build_file(path, "cpu", VECTOR, tools)
+    assert len(str(raised.value)) <= build.SENTENCE
+
+
+def test_what_a_compiler_leaves_of_temporary_files_is_removed(tools, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "COMPILE_SECONDS", 1)
+    note = tmp_path / "note"
+    hang = ["sh", "-c", f"mktemp > '{note}'; sleep 1000"]
+    with pytest.raises(BuildError, match="took longer"):
+        build_file(write(tmp_path), "cpu", VECTOR, replace(tools, commands={"cpu": [hang]}))
+    assert not Path(note.read_text().strip()).exists()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("opened", ['R"(', "/* ", '"\\', "'\\"], ids=["raw string", "comment", "string", "character"])
+def test_literals_that_are_never_closed_are_passed_over_in_one_go(opened):
+    """60,000 of them took a minute and more, in the judge itself."""
+    assert namespaces_of_solve("namespace a { void solve(); }" + opened * 60_000) == ("a",)
+    assert namespaces_of_solve(opened * 60_000) == ()
 
 
 def is_running(pid):
