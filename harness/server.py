@@ -148,6 +148,7 @@ class Server:
             prctl(PR_SET_CHILD_SUBREAPER, 0)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             keep = {descriptors[name] for name in ("requests", "replies", "facts", "arena") if name in descriptors}
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
@@ -250,6 +251,8 @@ def main() -> None:
     # The server sees the judge's end by that of the socket, unless it has been stopped.
     prctl(PR_SET_PDEATHSIG, signal.SIGHUP)
     server = os.fork()
+    # A submission may send it to either, which shall print no traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL if server == 0 else signal.SIG_IGN)
     if server == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -19,7 +19,7 @@ from harness.arena import poison
 from harness.build import Build
 from harness.judge import Session, how_it_ended, judge, pair, placement
 from harness.noise import Monitor
-from harness.problems import Case, Problem, Shape
+from harness.problems import Arrays, Case, Problem, Shape
 from harness.progress import Progress
 from harness.rows import Duel, Row, Timing
 from harness.submission import Submission, as_typed
@@ -40,6 +40,7 @@ TICK_US = 0.032
 MIN_SAMPLES, MIN_SECONDS = 30, 0.5 / GENERATIONS
 MAX_SAMPLES, MAX_SECONDS = 5000, 15.0 / GENERATIONS
 KEPT_OUTPUTS = 8  # that were right: a solve that sums by atomics has several
+ALTERED = 12.0  # larger than what timed inputs hold: softmax notices it everywhere
 LOOK_EVERY = 2  # rounds: as many turns in either order
 DUEL_ROUNDS, MIN_DUEL_ROUNDS, MAX_DUEL_SECONDS = 24, 12, 3.0  # of a generation; the seconds of one contestant's turns
 WARM_UP_SECONDS = 0.05  # of each contestant, while the others wait
@@ -282,12 +283,18 @@ class Race:
         self._stack.__exit__(*error)
 
     def run(
-        self, case: Case, *, hot: bool = False, duel: bool = False, failed: Mapping[str, str] = MappingProxyType({})
+        self,
+        case: Case,
+        *,
+        hot: bool = False,
+        duel: bool = False,
+        failed: Mapping[str, str] = MappingProxyType({}),
+        altered: bool = False,
     ) -> list[Measurement]:
         """One Measurement for each contestant, in their order; those that have `failed` before are left out.
 
         Each stops when its median is known. In a `duel` all take part in each of DUEL_ROUNDS rounds, of fewer if their
-        calls take long.
+        calls take long. `altered` adds a call of each that is not timed: see `_alter`.
         """
         self._prepare(case, hot)
         began = time.time()
@@ -297,6 +304,8 @@ class Race:
             self._turn_all(lanes, CPU_SAMPLES, CPU_SECONDS)
         else:
             self._rounds(lanes, duel)
+        if altered and not self._problem.challenge:  # whose inputs cannot be any numbers
+            self._alter(lanes)
         for lane in lanes:
             if lane.failure:  # its worker may be gone
                 self._failures[lane.contestant.label] = lane.failure
@@ -306,11 +315,34 @@ class Race:
     def _prepare(self, case: Case, hot: bool) -> None:
         self._case = case
         self._hot = hot
-        self._inputs = self._problem.inputs(case, self._session.options.seed)
-        self._reference = self._problem.reference(self._inputs, case.sizes)
-        self._arena.prepare(case, self._inputs, False)
+        self._load(self._problem.inputs(case, self._session.options.seed), contents=0)
+
+    def _load(self, inputs: Arrays, contents: int) -> None:
+        """Puts inputs where the contestants find them; by another number `contents` their workers know of others."""
+        self._inputs, self._contents = inputs, contents
+        self._reference = self._problem.reference(inputs, self._case.sizes)
+        self._arena.prepare(self._case, inputs, False)
         self._before = {p.name: self._arena.snapshot(p.name) for p in self._problem.buffers if p.role == "in"}
         self._passed: list[dict[str, Any]] = []  # snapshots of outputs that were right
+
+    def _alter(self, lanes: list[_Lane]) -> None:
+        """One more call of each, on inputs of which one element is another.
+
+        All timed calls of a case have the same inputs: who has kept the answer, and looks at a sample of the input to
+        know it again, would be timed at copying it.
+        """
+        inputs = {name: array.copy() for name, array in self._inputs.items()}
+        for parameter in self._problem.buffers:
+            if parameter.role == "in":
+                array = self._problem.layouts(self._case.sizes)[parameter.name].payload(inputs[parameter.name])
+                array.flat[random.SystemRandom().randrange(array.size)] = ALTERED
+        self._load(inputs, contents=1)
+        for lane in lanes:
+            if lane.contestant.checked and not lane.failure:
+                try:
+                    self._series(lane, "call", 1, 0.0)
+                except TimingError as error:
+                    lane.failure = f"with one element of the input changed: {error}"
 
     def records(self) -> list[list[dict]]:
         """What one call of each contestant did, at the case that ran last: CUPTI's records; [] after a failure."""
@@ -416,6 +448,7 @@ class Race:
             "samples": samples,
             "seconds": seconds,
             "cold": not self._hot,
+            "contents": self._contents,
         }
 
     def _check(self) -> None:
@@ -553,7 +586,8 @@ def time_heat(
     for which, race in _generations(session, problem, cases, contestants, monitor, plan.generations, is_known):
         for index, case in enumerate(cases):
             progress.start(f"timing {problem.name} at {_size(problem, case)}{which}")
-            cold[index].append(race.run(case, failed=failed[index]))
+            first = not cold[index]
+            cold[index].append(race.run(case, failed=failed[index], altered=first))
             failed[index].update({one.label: one.failure for one in cold[index][-1] if one.failure})
             if plan.hot and session.backend.name == "gpu":
                 hot[index].append(race.run(case, hot=True, failed=failed[index]))

@@ -27,6 +27,10 @@ class RefusedWorker:
         pass
 
 
+class OnADevice(HostArena):
+    kind = "device"
+
+
 def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_judged_again(tmp_path, monkeypatch):
     path = tmp_path / "mine.py"
     path.write_text("def solve(input, output, N):\n    pass\n")
@@ -35,7 +39,7 @@ def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_jud
         options=Options(seed=1, case="N=33/uniform"),
         copying=False,
         build=lambda submission: {"python": None},
-        arena=lambda problem, cases: HostArena(problem, cases),
+        arena=lambda problem, cases: OnADevice(problem, cases),
         worker=lambda *_: RefusedWorker(),
         turn=lambda alone: nullcontext(),
     )

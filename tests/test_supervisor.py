@@ -520,7 +520,7 @@ def begin(fork_server, arena, path):
 
 @pytest.mark.parametrize(("number", "outcome"), [("SIGKILL", "ended"), ("SIGSTOP", "timeout")])
 def test_nothing_lives_on_of_a_file_that_ends_or_stops_the_server(arena, tmp_path, monkeypatch, number, outcome):
-    monkeypatch.setattr(supervisor, "SERVER_SECONDS", 2.0)
+    monkeypatch.setattr(supervisor, "SERVER_SECONDS", 1.0)
     top = (
         "import ctypes\n"
         "ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\n"  # PR_SET_PDEATHSIG: it shall not die with its parent

@@ -332,14 +332,14 @@ def test_a_document_is_replaced_whole_or_not_at_all(tmp_path):
 
 RIGHT = "    torch.softmax(input[:N], 0, out=output[:N])\n"
 HEAD = "import os\nimport signal\nfrom pathlib import Path\n\nimport torch\n\n\ndef solve(input, output, N):\n"
-# The judge is the parent of the fork server, whose child a worker is.
-JUDGE = "int(open(f'/proc/{os.getppid()}/stat').read().rpartition(')')[2].split()[1])"
+PARENT = "int(open(f'/proc/{}/stat').read().rpartition(')')[2].split()[1])"
 # Once, so that the same file can finish the sweep.
 ENDS_THE_JUDGE = f"""
     mark = Path(__file__).with_name("ended")
     if N == 3000 and not mark.exists():
         mark.touch()
-        os.kill({JUDGE}, signal.SIGNAL)
+        keeper = {PARENT.format("{os.getppid()}")}  # of the fork server, whose child a worker is
+        os.kill({PARENT.format("{keeper}")}, signal.SIGNAL)
         signal.pause()
 """
 FLAGS = ("--backend", "cpu", "--case", "N=33/uniform")

@@ -264,6 +264,40 @@ def test_times_that_are_none_are_a_failure_of_their_contestant_alone(race, bad):
     assert np.median(measured["good"].main) == 20.0
 
 
+def test_who_keeps_an_answer_and_looks_at_a_sample_of_the_input_is_told_by_another_element(monkeypatch):
+    problem, contents = PROBLEMS["softmax"], []
+    monkeypatch.setattr(timing.Race, "_rounds", lambda race, lanes, duel: race._turn_all(lanes, 1, 0.0))
+
+    class Solves(FakeWorker):
+        def request(self, body, seconds):
+            contents.append(body["contents"])
+            x = arena.read("input").astype(np.float64)
+            y = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+            if self.name == "remembers":
+                self.kept = y = getattr(self, "kept", y)
+            begin, end = arena._ranges.payloads["output"]
+            arena._bytes[begin:end] = y.astype(np.float32).view(np.uint8)
+            return super().request(body, seconds)
+
+    case = problem.timing_case(8)
+    with HostArena(problem, [case]) as arena:
+        session = SimpleNamespace(
+            backend=SimpleNamespace(name="gpu"),
+            turn=lambda alone: nullcontext(),
+            options=SimpleNamespace(seed=1),
+            arena=lambda *_: nullcontext(arena),
+            worker=lambda path, *_, **__: Solves(path.name, steady(1000), SimpleNamespace(now=0.0), []),
+        )
+        names = ("remembers", "computes")
+        contestants = [timing.Contestant(name, Path(name)) for name in names]
+        with timing.Race(session, problem, [case], contestants, None) as raced:
+            assert [one.failure for one in raced.run(case)] == ["", ""]
+            one, other = raced.run(case, altered=True)
+    wrong = "^with one element of the input changed: a timed call gave a wrong answer: output"
+    assert re.match(wrong, one.failure) and not other.failure
+    assert contents == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("wrong", "failure"),
     [
