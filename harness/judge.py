@@ -49,6 +49,7 @@ from harness.supervisor import MAX_PROCESSES, MAX_THREADS, ForkServer, Reply, Wo
 CALL_SECONDS = 10.0
 COMPILE_SECONDS = 60.0  # more for a worker's first call where it may compile: Triton, or a driver that meets PTX
 LOAD_SECONDS = 60.0
+SOURCE_BYTES = 16 << 20  # of a file: the judge reads it, whole
 
 # Every case up to this size also runs in the checked build, which compares each access with exact bounds.
 CHECKED_ELEMENTS = 4097
@@ -167,6 +168,9 @@ class Session:
 
     def build(self, submission: Submission) -> dict[str, Build | None]:
         """The libraries to run a submission with, by kind; Python files need none. Raises BuildError."""
+        size = submission.path.stat().st_size
+        if size > SOURCE_BYTES:
+            raise BuildError(rows.COMPILE_ERROR, f"the file has {size:,} bytes, a solve at most {SOURCE_BYTES:,}")
         why_not = submission.unsupported
         if why_not:
             raise BuildError(rows.UNSUPPORTED, why_not)

@@ -47,7 +47,10 @@ class Submission:
     @property
     def source_hash(self) -> str:
         """Of what is in the file now; "" where it has gone."""
-        return hashlib.sha256(self.path.read_bytes()).hexdigest() if self.path.exists() else ""
+        if not self.path.exists():
+            return ""
+        with open(self.path, "rb") as file:  # in parts: it may have any size
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_submissions(

@@ -1,5 +1,6 @@
 """What the judge does where a machine refuses something, with stand-ins for what cannot be had here."""
 
+import os
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -56,6 +57,35 @@ def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_jud
     assert runs == [False, True]
     assert row.verdict == rows.ACCEPTED
     assert any("IPC is refused" in warning for warning in row.warnings)
+
+
+def test_ipc_that_nobody_has_asked_for_is_not_refused_but_a_lie_of_the_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def solve(input, output, N):\n    pass\n")
+    session = SimpleNamespace(
+        backend=SimpleNamespace(name="cpu", gpu=None),
+        options=Options(seed=1, case="N=33/uniform"),
+        copying=False,
+        build=lambda submission: {"python": None},
+        arena=lambda problem, cases: HostArena(problem, cases),
+        worker=lambda *_: RefusedWorker(),
+        turn=lambda alone: nullcontext(),
+    )
+    row = judge(Submission(path, PROBLEMS["softmax"]), session, lambda total: lambda: None)
+    assert (row.verdict, session.copying) == (rows.RUNTIME_ERROR, False)
+    assert "private pipe" in row.message
+
+
+@pytest.mark.parametrize("suffix", [".py", ".cu"])
+def test_a_file_of_any_size_is_told_its_size_and_is_not_read(tmp_path, suffix):
+    path = tmp_path / f"large{suffix}"
+    path.touch()
+    os.truncate(path, module.SOURCE_BYTES + 1)
+    (submission,) = read_submissions(path, "softmax")
+    session = Session(Backend("cpu", "test", None), Options(seed=1), needs_torch=False)
+    with pytest.raises(BuildError, match=r"^the file has 16,777,217 bytes, a solve at most 16,777,216$") as raised:
+        session.build(submission)
+    assert raised.value.verdict == rows.COMPILE_ERROR
 
 
 def test_cuda_files_to_come_are_built_while_others_are_judged(tmp_path):
