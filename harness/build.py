@@ -279,7 +279,8 @@ def _run(command: list[str], source: Path, parameters: tuple[Parameter, ...], sc
     # English messages, whatever the user's language: some of them are recognised below. What a compiler that is killed
     # leaves of temporary files goes with `scratch`.
     environment = {**os.environ, "LC_ALL": "C", "TMPDIR": os.fspath(scratch)}
-    limits = 'ulimit -d "$1" && ulimit -f "$2" && shift 2 && exec "$@"'
+    # A limit that cannot be set is lower already.
+    limits = 'ulimit -d "$1" 2>/dev/null; ulimit -f "$2" 2>/dev/null; shift 2; exec "$@"'
     # A file takes what it prints: so that is limited, too, and nobody has to read it while it comes.
     with tempfile.TemporaryFile(dir=scratch) as printed:
         process = subprocess.Popen(

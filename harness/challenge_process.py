@@ -36,7 +36,7 @@ from typing import Any, BinaryIO
 import ml_dtypes  # noqa: F401  makes bfloat16 known to NumPy by its name
 import numpy as np
 
-from harness.worker import line_in
+from harness.worker import line_in, lower_limit
 
 METHODS = (
     "reference_impl",
@@ -555,8 +555,7 @@ def end_with_the_judge(descriptor: int, folder: str) -> None:
 def main() -> None:
     threading.Thread(target=end_with_the_judge, args=(int(sys.argv[1]), sys.argv[3]), daemon=True).start()
     requests, replies = os.fdopen(int(sys.argv[1]), "rb"), os.fdopen(int(sys.argv[2]), "wb")
-    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    resource.setrlimit(resource.RLIMIT_DATA, (half, half))
+    lower_limit(resource.RLIMIT_DATA, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     while (received := receive(requests)) is not None:
         request, arrays = received
         try:

@@ -1,4 +1,4 @@
-"""What Triton's interpreter lacks of a GPU: custom reductions that come to an end, a driver to ask, `kernel.warmup`."""
+"""What Triton's interpreter lacks: quick custom reductions, a driver to ask, `kernel.warmup`, peace with NumPy 2.4."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -179,4 +179,11 @@ def complete() -> None:
         return run(self, *arguments, grid=grid, warmup=False, **keywords)
 
     interpreter.InterpretedFunction.run = run_or_compile
+    patch = interpreter._patch_lang_tensor
+
+    def patch_tensor(tensor: type, *scope: Any) -> None:
+        patch(tensor, *scope)  # up to Triton 3.6 with an __index__ that NumPy 2.4 refuses
+        tensor.__index__ = lambda self: self.handle.data.item()
+
+    interpreter._patch_lang_tensor = patch_tensor
     driver.set_active(Driver())

@@ -537,11 +537,18 @@ class Worker:
         return reply
 
 
+def lower_limit(kind: int, value: int) -> None:
+    """Sets a limit of this process, where its own is not lower already: that one could not be raised."""
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
 def limit(memory_bytes: int) -> None:
     # RLIMIT_DATA: RLIMIT_AS would stop CUDA, which reserves terabytes of addresses.
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    lower_limit(resource.RLIMIT_DATA, memory_bytes)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_FSIZE, FILE_BYTES)
 
 
 def main(task: dict, descriptors: dict[str, int]) -> int:

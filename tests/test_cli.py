@@ -491,6 +491,33 @@ def test_autotuned_kernels_take_their_first_configuration_without_a_gpu(cli, tmp
     assert done.returncode == 0, done.stdout
 
 
+def test_a_block_s_number_begins_a_loop_also_where_numpy_refuses_the_interpreters_index():
+    """As Triton up to 3.6 has it, to which NumPy from 2.4 on says: only 0-dimensional arrays can be converted."""
+    program = """
+import torch, triton, triton.language as tl
+from triton.runtime import interpreter
+patch = interpreter._patch_lang_tensor
+def refused(self):
+    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+def older(tensor, *scope):
+    patch(tensor, *scope)
+    tensor.__index__ = refused
+interpreter._patch_lang_tensor = older
+from harness import interpreted
+interpreted.complete()
+@triton.jit
+def kernel(out, n):
+    for row in tl.range(tl.program_id(0), n, tl.num_programs(0)):
+        tl.store(out + row, row)
+out = torch.zeros(10)
+kernel[(3,)](out, 10)
+assert out.tolist() == list(range(10))
+"""
+    variables = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_inline_assembly_is_unsupported_in_the_interpreter(cli, tmp_path):
     path = tmp_path / "asm.py"
     path.write_text(
@@ -781,3 +808,18 @@ def test_a_judge_killed_while_a_challenge_runs_leaves_nothing(torch_solve, tmp_p
     victim.wait()
     wait_for_the_end_of_all(mark)
     assert list(temporary.iterdir()) == []
+
+
+def test_limits_that_are_lower_already_stay(tmp_path):
+    """As in a batch job: a judge that may not raise its own limits cannot set those of compilers and workers higher."""
+    path = tmp_path / "a.cu"
+    path.write_text(f"// {secrets.token_hex(8)}\n{(ROOT / 'cuda' / 'softmax.cu').read_text()}")
+    lowered = ["/bin/sh", "-c", 'ulimit -f 1000000 && exec "$@"', "sh", sys.executable, "-m", "harness"]
+    done = subprocess.run(
+        [*lowered, "check", path, "--backend", "cpu", "--case", "N=33/uniform"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "accepted" in done.stdout) == (0, True), done.stdout + done.stderr

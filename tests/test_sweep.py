@@ -355,7 +355,9 @@ def write(tmp_path):
 
 
 def test_a_contestant_that_fails_at_one_point_goes_on_at_the_next(cli, tmp_path, write):
-    write("good.py")
+    write(
+        "good.py", "    if (input == 12).any():\n        Path(__file__).with_name('altered').open('a').write(f'{N} ')\n"
+    )
     write("raises.py", "    if N == 2000:\n        raise ValueError('not <b>this</b> one')\n")
     write("dies.py", "    if N == 2000:\n        os._exit(3)\n")
     (tmp_path / "wrong.py").write_text(HEAD + RIGHT + "    if N == 3000:\n        output[7] = 1\n")
@@ -377,6 +379,7 @@ def test_a_contestant_that_fails_at_one_point_goes_on_at_the_next(cli, tmp_path,
     assert timed["wrong.py"] == [1000, 2000]
     assert timed["zeros.py"] == []
     failures = {point["value"]: point["failures"] for point in run["sweep"]["points"]}
+    assert (tmp_path / "altered").read_text() == "1000 "  # with another element in the input, once
     assert failures[1000] == {}
     assert set(failures[2000]) == {"raises.py", "dies.py"}
     assert "ValueError: not <b>this</b> one" in failures[2000]["raises.py"]
