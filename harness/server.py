@@ -2,8 +2,8 @@
 
 Importing torch costs seconds, a fork milliseconds. The server never touches CUDA (a CUDA context does not survive a
 fork) and starts no threads. It is the subreaper of everything below it: whatever a submission leaves running ends up as
-its child and is killed. Above it is a keeper, the process that was started, which does nothing but wait: when the
-server has ended, by itself or by a submission, or is to end though it has been stopped, it kills what is left below.
+its child and is killed. Above it is a keeper, the process that was started, which does nothing but wait: it wakes a
+server that was stopped, and when one has ended, or is to end, it kills what is left below.
 
 Run as `python -m harness.server DESCRIPTOR SCRATCH MODULE...`; the judge speaks over the socket DESCRIPTOR. In the
 directory SCRATCH lie submissions' temporary files; it goes when the server ends. A request is one JSON message:
@@ -235,13 +235,19 @@ AWAITED = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP)  # by the keeper; SIGH
 
 
 def keep(server: int, judge: int) -> None:
-    """Waits for the server's end, or until it is to end; then kills whatever of it, or below it, is left."""
+    """Waits for the server's end, or until it is to end; then kills whatever of it, or below it, is left.
+
+    A server that a submission has stopped goes on at once.
+    """
     while True:
         told = signal.sigwait(AWAITED)
         has_ended = os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if told == signal.SIGTERM or has_ended or os.getppid() != judge:
             kill_children()
             return
+        with suppress(ChildProcessError):  # it has ended meanwhile, as the next signal says
+            if os.waitid(os.P_PID, server, os.WSTOPPED | os.WNOHANG):
+                os.kill(server, signal.SIGCONT)
 
 
 def main() -> None:

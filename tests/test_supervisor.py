@@ -518,6 +518,14 @@ def begin(fork_server, arena, path):
     return WorkerHandle(fork_server, path=path, arena=arena, memory_bytes=MEMORY_BYTES, **common)
 
 
+def test_a_server_that_is_stopped_goes_on(start, tmp_path):
+    for note in ("first", "second"):  # the end of each worker is told by the server
+        with start(f"leave('{note}', os.getppid())\nos.kill(os.getppid(), signal.SIGSTOP)") as worker:
+            assert ask(worker).outcome == "answered"
+    first, second = noted(tmp_path, "first", "second")
+    assert first == second
+
+
 @pytest.mark.parametrize(("number", "outcome"), [("SIGKILL", "ended"), ("SIGSTOP", "timeout")])
 def test_nothing_lives_on_of_a_file_that_ends_or_stops_the_server(arena, tmp_path, monkeypatch, number, outcome):
     monkeypatch.setattr(supervisor, "SERVER_SECONDS", 1.0)
