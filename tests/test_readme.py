@@ -196,5 +196,10 @@ def test_the_figures_of_many_files_are_those_of_runs_that_agreed():
     assert shown == [round(run["files_per_minute"]) for run in runs]
     assert all(run["by_file"] == runs[0]["by_file"] and run["unexpected"] == [] for run in runs)
     assert [run["killed_processes"] > 0 for run in runs] == [False, False, True]
+    pool, often = (
+        json.loads((ROOT / f"tests/measurements/many-{n}.json").read_text()) for n in ("pool-2s", "ray-killed-often")
+    )
+    assert pool["by_file"] == often["by_file"] and pool["unexpected"] == often["unexpected"] == []
+    assert f"{often['killed_processes']} judging processes were killed" in " ".join(README.split())
     spent = [f"{runs[1][name] / 200:.2f} {what}" for name, what in (("build_s", "to build"), ("load_s", "to load"))]
     assert all(each in " ".join(README.split()) for each in spent)
