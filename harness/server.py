@@ -226,9 +226,7 @@ def serve(connection: socket.socket, scratch: str, modules: list[str]) -> None:
     try:
         server.run()
     except OSError as error:  # a submission has taken its descriptors (prlimit(2)), say: the judge starts another one
-        print(f"a fork server could not go on, another one takes its place: {error}", file=sys.stderr)
-    finally:
-        gc.unfreeze()  # else nanobind takes all that Triton has registered for leaks, and says so
+        print(f"a fork server could not go on, another one takes its place: {error}", file=sys.stderr, flush=True)
 
 
 AWAITED = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP)  # by the keeper; SIGHUP means that the judge may have gone
@@ -263,7 +261,8 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         serve(connection, scratch, sys.argv[3:])
-        return
+        # Taking apart what was imported takes a while, and nanobind takes what is frozen of it for leaks, and says so.
+        os._exit(0)
     connection.close()  # else nobody would see the server's end
     try:
         keep(server, judge)
