@@ -26,7 +26,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 import traceback
 from collections.abc import Container
 from contextlib import suppress
@@ -35,8 +34,6 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 MESSAGE_BYTES = 1 << 16
-
-REAP_SECONDS = 0.001  # between two looks at processes that have been killed and are not gone yet
 
 # A worker's exit status when it could not go on, EX_SOFTWARE: most often the submission has closed its pipe.
 WORKER_FAILED = 70
@@ -53,18 +50,21 @@ def kill_children(spared: Container[int] = ()) -> None:
     """Kills and reaps this process's children, but those in `spared`, and what becomes its child by that.
 
     All are killed before any is waited for, and none is waited for by itself: one that another of them traces can be
-    reaped only when that other one has gone.
+    reaped only when that other one has gone, of which SIGCHLD tells, too.
     """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:
         with open(f"/proc/self/task/{os.getpid()}/children") as file:
             children = [pid for pid in map(int, file.read().split()) if pid not in spared]
         if not children:
-            return
+            break
         for pid in children:
             os.kill(pid, signal.SIGKILL)
         reaped = [pid for pid in children if os.waitpid(pid, os.WNOHANG)[0]]
         if not reaped:
-            time.sleep(REAP_SECONDS)
+            signal.sigwait({signal.SIGCHLD})
+    signal.raise_signal(signal.SIGCHLD)  # one that was taken here may have told of a spared one
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def remove_tree(top: str) -> None:
