@@ -32,18 +32,23 @@ class OnADevice(HostArena):
     kind = "device"
 
 
-def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_judged_again(tmp_path, monkeypatch):
-    path = tmp_path / "mine.py"
-    path.write_text("def solve(input, output, N):\n    pass\n")
-    session = SimpleNamespace(
-        backend=SimpleNamespace(name="gpu", gpu=None),
+def refused_session(backend, arena):
+    """A session whose workers all say that CUDA IPC was refused them."""
+    return SimpleNamespace(
+        backend=SimpleNamespace(name=backend, gpu=None),
         options=Options(seed=1, case="N=33/uniform"),
         copying=False,
         build=lambda submission: {"python": None},
-        arena=lambda problem, cases: OnADevice(problem, cases),
+        arena=arena,
         worker=lambda *_: RefusedWorker(),
         turn=lambda alone: nullcontext(),
     )
+
+
+def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_judged_again(tmp_path, monkeypatch):
+    path = tmp_path / "mine.py"
+    path.write_text("def solve(input, output, N):\n    pass\n")
+    session = refused_session("gpu", OnADevice)
     accepted = rows.CaseResult("N=33/uniform", "main", rows.ACCEPTED, "", "")
     first_run = module._Trial.run
     runs = []
@@ -62,15 +67,7 @@ def test_a_worker_that_is_refused_ipc_makes_the_session_copy_and_the_file_is_jud
 def test_ipc_that_nobody_has_asked_for_is_not_refused_but_a_lie_of_the_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("def solve(input, output, N):\n    pass\n")
-    session = SimpleNamespace(
-        backend=SimpleNamespace(name="cpu", gpu=None),
-        options=Options(seed=1, case="N=33/uniform"),
-        copying=False,
-        build=lambda submission: {"python": None},
-        arena=lambda problem, cases: HostArena(problem, cases),
-        worker=lambda *_: RefusedWorker(),
-        turn=lambda alone: nullcontext(),
-    )
+    session = refused_session("cpu", HostArena)
     row = judge(Submission(path, PROBLEMS["softmax"]), session, lambda total: lambda: None)
     assert (row.verdict, session.copying) == (rows.RUNTIME_ERROR, False)
     assert "private pipe" in row.message

@@ -163,6 +163,17 @@ def race(monkeypatch):
     return run
 
 
+def session_of(arena, worker_class):
+    """A session on a GPU, with the arena that its fake workers write to."""
+    return SimpleNamespace(
+        backend=SimpleNamespace(name="gpu"),
+        turn=lambda alone: nullcontext(),
+        options=SimpleNamespace(seed=1),
+        arena=lambda *_: nullcontext(arena),
+        worker=lambda path, *_, **__: worker_class(path.name, steady(1000), SimpleNamespace(now=0.0), []),
+    )
+
+
 def steady(nanoseconds):
     return lambda turn, i: nanoseconds
 
@@ -281,13 +292,7 @@ def test_who_keeps_an_answer_and_looks_at_a_sample_of_the_input_is_told_by_anoth
 
     case = problem.timing_case(8)
     with HostArena(problem, [case]) as arena:
-        session = SimpleNamespace(
-            backend=SimpleNamespace(name="gpu"),
-            turn=lambda alone: nullcontext(),
-            options=SimpleNamespace(seed=1),
-            arena=lambda *_: nullcontext(arena),
-            worker=lambda path, *_, **__: Solves(path.name, steady(1000), SimpleNamespace(now=0.0), []),
-        )
+        session = session_of(arena, Solves)
         names = ("remembers", "computes")
         contestants = [timing.Contestant(name, Path(name)) for name in names]
         with timing.Race(session, problem, [case], contestants, None) as raced:
@@ -332,13 +337,7 @@ def test_the_output_of_every_series_is_checked_though_bits_that_passed_once_pass
 
     case = problem.timing_case(8)
     with HostArena(counting, [case]) as arena:
-        session = SimpleNamespace(
-            backend=SimpleNamespace(name="gpu"),
-            turn=lambda alone: nullcontext(),
-            options=SimpleNamespace(seed=1),
-            arena=lambda *_: nullcontext(arena),
-            worker=lambda path, *_, **__: Solves(path.name, steady(1000), SimpleNamespace(now=0.0), []),
-        )
+        session = session_of(arena, Solves)
         with timing.Race(session, counting, [case], [timing.Contestant("a", Path("a"))], None) as raced:
             (measured,) = raced.run(case)
     assert len(checks) == (2 if wrong is None else 3)
